@@ -1,0 +1,32 @@
+# Every target does its own set-up. PYTHON may name another interpreter (3.11 or newer).
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export PYTHONUTF8 = 1
+
+.PHONY: demo test check clean
+
+demo: .venv/installed
+	@.venv/bin/python -m transduce.demo
+
+test: .venv/developing
+	.venv/bin/python -m pytest
+
+check: .venv/developing
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/python -m pytest --quiet tests/test_imports.py
+
+clean:
+	rm -rf .venv build *.egg-info
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/developing: .venv/installed
+	$(PIP) --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,29 @@
+"""Every shape annotation of the package is checked while the tests run."""
+
+import os
+from pathlib import Path
+
+from jaxtyping import install_import_hook
+
+install_import_hook("transduce", "beartype.beartype")
+
+import pytest  # noqa: E402
+import torch  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("transduce", deadline=None, max_examples=25)
+settings.load_profile("transduce")
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real corpora; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("TRANSDUCE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("no real corpora: set TRANSDUCE_DATA to their folder")
+    return folder

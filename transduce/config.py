@@ -1,0 +1,298 @@
+"""Settings. The defaults are the paper; a preset, a file or `--set` is a difference from it."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from transduce.errors import ConfigError
+
+Size = Annotated[int, Field(ge=1)]
+Id = Annotated[int, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
+
+
+S = TypeVar("S", bound="Section")
+
+
+class Section(BaseModel):
+    """One section of settings: frozen, and strict about names, types and ranges."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    section: ClassVar[str]
+
+    def __init__(self, /, **values: Any) -> None:
+        for name in values:
+            if name not in type(self).model_fields:
+                raise unknown_setting(f"{self.section}.{name}", setting_names(type(self)))
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigError(_sentence(self.section, error)) from None
+
+    def replace(self: S, **changes: Any) -> S:
+        """The same settings but for `changes`, checked as a whole."""
+        return type(self)(**{**self.model_dump(exclude_unset=True), **changes})
+
+
+class ModelConfig(Section):
+    """§3 and Table 3: everything that defines the network."""
+
+    section: ClassVar[str] = "model"
+
+    vocab_size: Size = 37_000
+    target_vocab_size: Size | None = None  # None: one vocabulary for both languages, §5.1
+    d_model: Size = 512
+    d_ff: Size = 2048
+    n_heads: Size = 8
+    d_k: Size | None = None  # None: d_model / n_heads
+    d_v: Size | None = None  # None: d_model / n_heads
+    n_layers: Size = 6
+    n_encoder_layers: Size | None = None  # None: n_layers
+    n_decoder_layers: Size | None = None  # None: n_layers
+
+    p_drop: Probability = 0.1  # on every sub-layer output and on the embedding sums, §5.4
+    p_drop_attention: Probability = 0.0
+    p_drop_relu: Probability = 0.0
+
+    norm: Literal["post", "pre"] = "post"
+    norm_eps: Positive = 1e-6
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    attention: Literal["scaled", "unscaled", "additive"] = "scaled"
+    attention_bias: bool = True
+    neighbourhood: Size | None = None  # r of restricted self-attention, Table 1
+
+    positions: Positions = "sinusoidal"
+    max_positions: Size = 512  # rows of the table of learned positions; the others need none
+    share_embeddings: Literal["all", "target", "none"] = "all"  # target: with the pre-softmax layer
+    scale_embeddings: bool = True  # × √d_model, §3.4
+    output_bias: bool = False
+
+    pad_id: Id = 0
+    bos_id: Id = 1  # what the decoder reads first: the targets are offset by one, §3.1
+    eos_id: Id = 2
+
+    def model_post_init(self, _context: Any, /) -> None:
+        for name in ("d_k", "d_v"):
+            if getattr(self, name) is None and self.d_model % self.n_heads:
+                raise ConfigError(
+                    f"model.d_model = {self.d_model} is not divisible by model.n_heads = "
+                    f"{self.n_heads}: change one of them, or set model.d_k and model.d_v"
+                )
+        if self.d_model % 2 and self.positions != "learned":
+            raise ConfigError(
+                f"model.d_model = {self.d_model} is odd: sinusoids come in pairs, so make it even "
+                'or set model.positions = "learned"'
+            )
+        if self.target_vocab_size is not None and self.share_embeddings == "all":
+            raise ConfigError(
+                'model.share_embeddings = "all" needs one vocabulary: leave out '
+                'model.target_vocab_size, or set model.share_embeddings to "target" or "none"'
+            )
+        smallest = min(self.vocab_size, self.decoder_vocab_size)
+        for name in ("pad_id", "bos_id", "eos_id"):
+            if getattr(self, name) >= smallest:
+                raise ConfigError(
+                    f"model.{name} = {getattr(self, name)} is outside the vocabulary of {smallest}"
+                )
+
+    @property
+    def key_width(self) -> int:
+        """d_k of Table 3: the width of one head's queries and keys."""
+        return self.d_k or self.d_model // self.n_heads
+
+    @property
+    def value_width(self) -> int:
+        """d_v of Table 3: the width of one head's values."""
+        return self.d_v or self.d_model // self.n_heads
+
+    @property
+    def encoder_depth(self) -> int:
+        return self.n_encoder_layers or self.n_layers
+
+    @property
+    def decoder_depth(self) -> int:
+        return self.n_decoder_layers or self.n_layers
+
+    @property
+    def decoder_vocab_size(self) -> int:
+        return self.target_vocab_size or self.vocab_size
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> "ModelConfig":
+        """The network of a named preset: `ModelConfig.preset("base-h16")`."""
+        return cls(**{**preset(name).get("model", {}), **changes})
+
+    @classmethod
+    def base(cls, **changes: Any) -> "ModelConfig":
+        """The paper's base model."""
+        return cls.preset("base", **changes)
+
+    @classmethod
+    def big(cls, **changes: Any) -> "ModelConfig":
+        """The paper's big model, English–German dropout."""
+        return cls.preset("big", **changes)
+
+
+class TrainConfig(Section):
+    """§5: how the network is trained."""
+
+    section: ClassVar[str] = "train"
+
+    steps: Size = 100_000
+    label_smoothing: Probability = 0.1
+
+
+class Config(Section):
+    """All settings of a run, one section each."""
+
+    section: ClassVar[str] = ""
+
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    train: TrainConfig = Field(default_factory=TrainConfig)
+
+
+Difference = dict[str, dict[str, Any]]
+
+BIG: Difference = {
+    "model": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "p_drop": 0.3},
+    "train": {"steps": 300_000},
+}
+
+# Every row of Table 3, in the paper's order and as a difference from the base model.
+TABLE_3: dict[str, Difference] = {
+    "base": {},
+    "base-h1": {"model": {"n_heads": 1, "d_k": 512, "d_v": 512}},
+    "base-h4": {"model": {"n_heads": 4, "d_k": 128, "d_v": 128}},
+    "base-h16": {"model": {"n_heads": 16, "d_k": 32, "d_v": 32}},
+    "base-h32": {"model": {"n_heads": 32, "d_k": 16, "d_v": 16}},
+    "base-dk16": {"model": {"d_k": 16}},
+    "base-dk32": {"model": {"d_k": 32}},
+    "base-n2": {"model": {"n_layers": 2}},
+    "base-n4": {"model": {"n_layers": 4}},
+    "base-n8": {"model": {"n_layers": 8}},
+    "base-d256": {"model": {"d_model": 256, "d_k": 32, "d_v": 32}},
+    "base-d1024": {"model": {"d_model": 1024, "d_k": 128, "d_v": 128}},
+    "base-ff1024": {"model": {"d_ff": 1024}},
+    "base-ff4096": {"model": {"d_ff": 4096}},
+    "base-drop0": {"model": {"p_drop": 0.0}},
+    "base-drop2": {"model": {"p_drop": 0.2}},
+    "base-ls0": {"train": {"label_smoothing": 0.0}},
+    "base-ls2": {"train": {"label_smoothing": 0.2}},
+    "base-learned": {"model": {"positions": "learned"}},
+    "big": BIG,
+}
+
+PRESETS: dict[str, Difference] = {
+    **TABLE_3,
+    "small": {
+        "model": {"vocab_size": 16_000, "d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 4},
+    },
+    "tiny": {
+        "model": {"vocab_size": 10_000, "d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 4},
+    },
+}
+
+
+def preset(name: str) -> Difference:
+    """A named difference from the paper's base model."""
+    if name not in PRESETS:
+        raise ConfigError(f"unknown preset {name}{_nearest(name, PRESETS)}")
+    return PRESETS[name]
+
+
+def resolve(
+    preset_name: str = "base", file: Path | None = None, overrides: Iterable[str] = ()
+) -> Config:
+    """The settings of a preset, changed by a TOML file, changed by `section.key=value` items."""
+    values: dict[str, dict[str, Any]] = {}
+    differences = [preset(preset_name)]
+    if file is not None:
+        differences.append(read_toml(file))
+    differences.extend(parse_override(item) for item in overrides)
+    for difference in differences:
+        for section, changes in difference.items():
+            values.setdefault(section, {}).update(changes)
+    return config_of(values)
+
+
+def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
+    """Checked settings from plain nested values, as TOML and JSON give them."""
+    sections: dict[str, Section] = {}
+    for name, changes in values.items():
+        field = Config.model_fields.get(name)
+        if field is None or field.annotation is None:
+            raise ConfigError(f"unknown section {name}{_nearest(name, Config.model_fields)}")
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"{name} is a section: write {name}.KEY = VALUE")
+        sections[name] = field.annotation(**changes)
+    return Config(**sections)  # type: ignore[arg-type]
+
+
+def read_toml(file: Path) -> Difference:
+    """A settings file: sections of differences from the paper."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"no settings file {file}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"settings file {file} cannot be read: {error}") from None
+
+
+def parse_override(item: str) -> Difference:
+    """`section.key=value` with a TOML value; a bare word is a string.
+
+    >>> parse_override("model.n_heads=4")
+    {'model': {'n_heads': 4}}
+    """
+    path, equals, text = item.partition("=")
+    section, dot, key = path.strip().partition(".")
+    if not (equals and dot and section and key):
+        raise ConfigError(f"cannot read the setting {item!r}: write section.key=value")
+    if section not in Config.model_fields:
+        raise unknown_setting(f"{section}.{key}", setting_names(Config))
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    return {section: {key: value}}
+
+
+def setting_names(section: type[Section]) -> list[str]:
+    """Every name that `--set` takes, within a section or in all of them."""
+    if section is not Config:
+        return [f"{section.section}.{name}" for name in section.model_fields]
+    return [
+        f"{name}.{key}"
+        for name, field in Config.model_fields.items()
+        for key in getattr(field.annotation, "model_fields", {})
+    ]
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> ConfigError:
+    return ConfigError(f"unknown setting {name}{_nearest(name, known)}")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+
+
+def _sentence(section: str, error: ValidationError) -> str:
+    """The first of pydantic's findings, as one sentence in the user's words."""
+    first = error.errors()[0]
+    name = f"{section}.{first['loc'][0]}"
+    must = (
+        first["msg"]
+        .replace("Input should be", "must be")
+        .replace("a valid integer", "a whole number")
+        .replace("a valid ", "a ")
+    )
+    return f"{name} = {first['input']!r} {must}"

@@ -1,0 +1,210 @@
+"""§3: the Transformer."""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transduce.config import ModelConfig
+from transduce.errors import InputError
+from transduce.model.attention import KeysValues, Mask, causal_mask
+from transduce.model.dropout import Dropout
+from transduce.model.layers import DecoderLayer, EncoderLayer
+from transduce.model.positions import sinusoids
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder leaves for the decoder to look at."""
+
+    states: Float[Tensor, "batch source d_model"]
+    mask: Mask
+
+    def select(self, rows: Tensor) -> "Memory":
+        return Memory(self.states.index_select(0, rows), self.mask.index_select(0, rows))
+
+
+@dataclass(frozen=True)
+class Cache:
+    """What decoding further needs of the target so far: a value that goes in and comes out."""
+
+    past: tuple[KeysValues, ...]  # of each layer's self-attention
+    memory: tuple[KeysValues, ...]  # of each layer's attention over the encoder's output
+
+    @property
+    def length(self) -> int:
+        return self.past[0].length
+
+    def select(self, rows: Tensor) -> "Cache":
+        """The cache of these rows of the batch, in this order: how a beam is reordered."""
+        return Cache(
+            tuple(kv.select(rows) for kv in self.past), tuple(kv.select(rows) for kv in self.memory)
+        )
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """Where every head of every layer looks, for figures."""
+
+    encoder: tuple[Float[Tensor, "batch heads source source"], ...]
+    decoder: tuple[Float[Tensor, "batch heads target target"], ...]
+    cross: tuple[Float[Tensor, "batch heads target source"], ...]
+
+
+class Embedding(nn.Module):
+    """§3.4, §3.5: token embeddings × √d_model plus positions, with dropout on the sum."""
+
+    def __init__(self, config: ModelConfig, weight: nn.Parameter) -> None:
+        super().__init__()
+        self.weight = weight
+        self.layout = config.positions
+        if self.layout == "learned":
+            self.positions = vectors(config.max_positions, config.d_model)
+        self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        self.dropout = Dropout(config.p_drop)
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"], start: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Embeds ids that stand at positions start, start + 1, …"""
+        refuse_unknown_ids(ids, self.weight.shape[0])
+        tokens = F.embedding(ids, self.weight) * self.scale
+        return self.dropout(tokens + self.encoding(start, ids.shape[1]))
+
+    def encoding(self, start: int, length: int) -> Float[Tensor, "length d_model"]:
+        """The positional encodings of positions start ≤ pos < start + length."""
+        if self.layout != "learned":
+            return sinusoids(start, length, self.weight.shape[1], self.layout).to(self.weight)
+        if start + length > self.positions.shape[0]:
+            raise InputError(
+                f"a sequence of {start + length} tokens is longer than this model's "
+                f"{self.positions.shape[0]} learned positions: split it, or train with sinusoids"
+            )
+        return self.positions[start : start + length]
+
+
+class Output(nn.Module):
+    """§3.4: the pre-softmax linear transformation, xEᵀ with E shared and no bias by default."""
+
+    def __init__(self, config: ModelConfig, weight: nn.Parameter) -> None:
+        super().__init__()
+        self.weight = weight
+        bias = nn.Parameter(torch.zeros(config.decoder_vocab_size)) if config.output_bias else None
+        self.bias = bias
+
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
+        return F.linear(x, self.weight, self.bias)
+
+
+class Transformer(nn.Module):
+    """§3: maps a source and the target so far to the logits of each next target token."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        target = vectors(config.decoder_vocab_size, config.d_model)
+        shared = config.share_embeddings
+        source = target if shared == "all" else vectors(config.vocab_size, config.d_model)
+        output = target if shared != "none" else vectors(*target.shape)
+        self.source_embedding = Embedding(config, source)
+        self.target_embedding = Embedding(config, target)
+        encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_depth))
+        self.encoder = cast(list[EncoderLayer], encoder)
+        decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_depth))
+        self.decoder = cast(list[DecoderLayer], decoder)
+        self.output = Output(config, output)
+        if config.norm == "pre":  # post-norm ends each layer normalised; pre-norm does not
+            self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+            self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocabulary"]:
+        """The logits after each target token; padding follows the tokens of a row."""
+        return self.decode(target, self.encode(source))[0]
+
+    def encode(self, source: Int[Tensor, "batch source"]) -> Memory:
+        mask = self._source_mask(source)
+        x = self.source_embedding(source)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return Memory(self.encoder_norm(x) if self.config.norm == "pre" else x, mask)
+
+    def decode(
+        self, target: Int[Tensor, "batch target"], memory: Memory, cache: Cache | None = None
+    ) -> tuple[Float[Tensor, "batch target vocabulary"], Cache]:
+        """The logits after each of these target tokens, which follow the ones in the cache."""
+        states, cache = self.decode_states(target, memory, cache)
+        return self.output(states), cache
+
+    def decode_states(
+        self, target: Int[Tensor, "batch target"], memory: Memory, cache: Cache | None = None
+    ) -> tuple[Float[Tensor, "batch target d_model"], Cache]:
+        """What the pre-softmax layer reads: `decode` but for its last product."""
+        length = target.shape[1]
+        start = cache.length if cache else 0
+        past = cache.past if cache else (None,) * len(self.decoder)
+        seen = cache.memory if cache else self._keys_values(memory)
+        # The newest token may look at all that came before; padding comes after all tokens, so
+        # causality keeps it out of sight.
+        mask = causal_mask(length, start + length, target.device) if length > 1 else None
+        x = self.target_embedding(target, start)
+        present = []
+        for layer, before, source in zip(self.decoder, past, seen, strict=True):
+            x, kv = layer(x, before, mask, source, memory.mask)
+            present.append(kv)
+        x = self.decoder_norm(x) if self.config.norm == "pre" else x
+        return x, Cache(tuple(present), seen)
+
+    def attention_maps(
+        self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
+    ) -> AttentionMaps:
+        """Where every head looks; each layer's weights are computed beside its ordinary pass."""
+        encoder, decoder, cross = [], [], []
+        mask = self._source_mask(source)
+        x = self.source_embedding(source)
+        for layer in self.encoder:
+            encoder.append(layer.attention(x, mask))
+            x = layer(x, mask)
+        memory = self.encode(source)
+        mask = causal_mask(target.shape[1], target.shape[1], target.device)
+        x = self.target_embedding(target)
+        for block, seen in zip(self.decoder, self._keys_values(memory), strict=True):
+            within, across = block.attention(x, mask, seen, memory.mask)
+            decoder.append(within)
+            cross.append(across)
+            x, _ = block(x, None, mask, seen, memory.mask)
+        return AttentionMaps(tuple(encoder), tuple(decoder), tuple(cross))
+
+    def _keys_values(self, memory: Memory) -> tuple[KeysValues, ...]:
+        return tuple(layer.cross_attention.keys_values(memory.states) for layer in self.decoder)
+
+    def _source_mask(self, source: Int[Tensor, "batch source"]) -> Mask:
+        return (source != self.config.pad_id)[:, None, None, :]
+
+
+def vectors(count: int, d_model: int) -> nn.Parameter:
+    """Embeddings as the paper's code drew them: normal, with standard deviation 1/√d_model."""
+    return nn.Parameter(torch.randn(count, d_model) * d_model**-0.5)
+
+
+def refuse_unknown_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
+    """A sentence instead of a crash; on a GPU the check would make every step wait."""
+    if ids.device.type != "cpu" or ids.numel() == 0:
+        return
+    smallest, largest = torch.aminmax(ids)
+    if smallest < 0 or largest >= vocab_size:
+        wrong = int(smallest) if smallest < 0 else int(largest)
+        raise InputError(
+            f"token id {wrong} is outside the vocabulary of {vocab_size} (0 to {vocab_size - 1}): "
+            "the text was encoded with another vocabulary than the model's"
+        )
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Trainable numbers, a shared matrix counted once."""
+    return sum(p.numel() for p in module.parameters())
