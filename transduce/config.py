@@ -62,7 +62,7 @@ class ModelConfig(Section):
     p_drop_relu: Probability = 0.0
 
     norm: Literal["post", "pre"] = "post"
-    norm_eps: Positive = 1e-6
+    norm_eps: Positive = 1e-5
     activation: Literal["relu", "gelu", "silu"] = "relu"
     attention: Literal["scaled", "unscaled", "additive"] = "scaled"
     attention_bias: bool = True
@@ -229,8 +229,6 @@ def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
         field = Config.model_fields.get(name)
         if field is None or field.annotation is None:
             raise ConfigError(f"unknown section {name}{_nearest(name, Config.model_fields)}")
-        if not isinstance(changes, Mapping):
-            raise ConfigError(f"{name} is a section: write {name}.KEY = VALUE")
         sections[name] = field.annotation(**changes)
     return Config(**sections)  # type: ignore[arg-type]
 
@@ -238,11 +236,15 @@ def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
 def read_toml(file: Path) -> Difference:
     """A settings file: sections of differences from the paper."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        sections = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no settings file {file}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"settings file {file} cannot be read: {error}") from None
+    for name, changes in sections.items():
+        if not isinstance(changes, dict):
+            raise ConfigError(f"{file}: {name} is not a section: write [{name}] above its settings")
+    return sections
 
 
 def parse_override(item: str) -> Difference:

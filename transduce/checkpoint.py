@@ -1,0 +1,133 @@
+"""The model directory: everything needed to use a model, nothing that could run code."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from transduce import atomic
+from transduce.config import ModelConfig
+from transduce.errors import ConfigError, ModelError
+from transduce.model import Transformer
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ModelDirectory:
+    """A loaded model directory: the network, and what else its `config.json` says of it."""
+
+    model: Transformer
+    description: Mapping[str, Any]
+
+
+def save_model(
+    directory: Path,
+    model: Transformer,
+    *,
+    task: str = "translation",
+    card: str = "",
+    extra: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> None:
+    """Writes a complete model directory; one that stands there is replaced when all is written."""
+    settings = model.config.model_dump(mode="json", exclude_none=True)
+    description = {
+        "format_version": FORMAT_VERSION,
+        "task": task,
+        **(extra or {}),
+        "model": settings,
+    }
+    with atomic.directory(directory) as aside:
+        (aside / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        save_file(weights_of(model), aside / "model.safetensors")
+        (aside / "card.md").write_text(card, "utf-8")
+        for name, content in (files or {}).items():
+            (aside / name).write_bytes(content)
+        sums = {file.name: sha256(file) for file in sorted(aside.iterdir())}
+        (aside / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", "utf-8")
+
+
+def load_model(directory: Path, device: torch.device | str = "cpu") -> ModelDirectory:
+    """The model of a directory, ready for inference; says plainly what is wrong with it if not."""
+    description = read_json(directory, "config.json")
+    version = description.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ModelError(
+            f"{directory} has format version {version}, but this transduce reads version "
+            f"{FORMAT_VERSION}: use the release that wrote it, or export the model again"
+        )
+    verify_checksums(directory)
+    try:
+        config = ModelConfig(**description["model"])
+    except (ConfigError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"{directory / 'config.json'} does not describe a model: {error}"
+        ) from None
+    model = Transformer(config)
+    try:
+        weights = load_file(directory / "model.safetensors")
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{directory / 'model.safetensors'} cannot be read: {error}") from None
+    load_weights(model, weights, directory / "model.safetensors")
+    return ModelDirectory(model.to(device).eval(), description)
+
+
+def weights_of(model: Transformer) -> dict[str, Tensor]:
+    """Every parameter by name; a shared matrix is there once, under its first name."""
+    return {name: p.detach().contiguous() for name, p in model.named_parameters()}
+
+
+def load_weights(model: Transformer, weights: Mapping[str, Tensor], where: Path) -> None:
+    """Copies weights into the model, which must have exactly these names and shapes."""
+    parameters = dict(model.named_parameters())
+    for name in parameters.keys() - weights.keys():
+        raise ModelError(f"{where} lacks {name}, which the model of its config.json has")
+    for name in weights.keys() - parameters.keys():
+        raise ModelError(f"{where} has {name}, which the model of its config.json lacks")
+    for name, parameter in parameters.items():
+        if weights[name].shape != parameter.shape:
+            raise ModelError(
+                f"{where}: {name} is {list(weights[name].shape)}, but config.json asks for "
+                f"{list(parameter.shape)}: the weights belong to another model or vocabulary"
+            )
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
+
+
+def read_json(directory: Path, name: str) -> dict[str, Any]:
+    """One of a directory's JSON files, or a sentence about why it cannot be had."""
+    if not directory.is_dir():
+        raise ModelError(f"no model directory {directory}")
+    try:
+        content = json.loads((directory / name).read_text("utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{directory} is not a model directory: it has no {name}") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{directory / name} cannot be read: {error}") from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{directory / name} cannot be read: it holds no JSON object")
+    return content
+
+
+def verify_checksums(directory: Path) -> None:
+    """Refuses a directory any of whose files is missing or is not what was written."""
+    for name, expected in read_json(directory, "checksums.json").items():
+        file = directory / name
+        if Path(name).name != name or not file.is_file():
+            raise ModelError(f"{directory} is incomplete: it has no {name}")
+        if sha256(file) != expected:
+            raise ModelError(f"{file} is damaged: its checksum is not the one in checksums.json")
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,34 @@
+"""`transduce paper`: the paper's results beside ours."""
+
+from pathlib import Path
+
+import click
+
+from transduce.cli import options
+
+
+@click.group("paper")
+def paper_command() -> None:
+    """Regenerate the paper's tables and figures."""
+
+
+@paper_command.command("params")
+@options.as_json
+def params(as_json: bool) -> None:
+    """Table 3's parameter counts, the paper's beside ours."""
+    from transduce.paper import parameters
+
+    rows = parameters.count_table_3()
+    click.echo(parameters.to_json(rows) if as_json else parameters.render(rows))
+
+
+@paper_command.command("figure1")
+@click.option("--output", required=True, type=click.Path(path_type=Path), help=".svg .png .pdf")
+@options.settings
+def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
+    """Draw the architecture of any configuration from the real module tree."""
+    from transduce.config import resolve
+    from transduce.figures.architecture import draw_figure1
+
+    draw_figure1(resolve(preset, config, overrides).model, output)
+    click.echo(f"{output}: written", err=True)
