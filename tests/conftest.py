@@ -7,6 +7,10 @@ from jaxtyping import install_import_hook
 
 install_import_hook("transduce", "beartype.beartype")
 
+# The models here are so small that a second thread costs more than it brings, also in the
+# processes that tests start.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402

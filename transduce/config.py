@@ -140,13 +140,45 @@ class ModelConfig(Section):
         return cls.preset("big", **changes)
 
 
+class DataConfig(Section):
+    """§5.1: which pairs are used, and the vocabulary that is learned from them."""
+
+    section: ClassVar[str] = "data"
+
+    vocab_size: Size = 37_000  # shared by source and target; less if the corpus supports less
+    max_length: Size = 256  # tokens a side; longer pairs are dropped and counted
+    max_ratio: Positive = 3.0  # of the longer side to the shorter, in characters
+    drop_identical: bool = True
+    drop_duplicates: bool = True
+
+
 class TrainConfig(Section):
     """§5: how the network is trained."""
 
     section: ClassVar[str] = "train"
 
     steps: Size = 100_000
+    seed: Id = 1
+    tokens_per_batch: Size = 25_000  # source tokens, and target tokens, of a batch in all processes
+    accumulate: Size = 1  # batches whose gradients are added up before a step
+    warmup_steps: Size = 4000
+    lr_factor: Positive = 1.0  # times equation 3
     label_smoothing: Probability = 0.1
+    clip_norm: Positive | None = None  # None: gradients are not clipped
+    ema: Probability = 0.0  # decay of a moving average of the weights; 0: none is kept
+    precision: Literal["auto", "float32", "bfloat16"] = (
+        "auto"  # auto: bfloat16 on GPUs that have it
+    )
+    compile: bool = False
+
+    log_steps: Size = 50
+    validate_steps: Size = 1000
+    bleu_sentences: Id = 200  # of the validation data, translated at each validation
+    patience: Size | None = None  # validations without improvement before it stops; None: never
+    checkpoint_steps: Size = 1500  # ten minutes of the paper's base model
+    checkpoint_minutes: Positive | None = None  # also after so many minutes
+    keep: Size = 5  # checkpoints
+    average: Size = 5  # last checkpoints whose mean is the final model, §6.1
 
 
 class Config(Section):
@@ -155,6 +187,7 @@ class Config(Section):
     section: ClassVar[str] = ""
 
     model: ModelConfig = Field(default_factory=ModelConfig)
+    data: DataConfig = Field(default_factory=DataConfig)
     train: TrainConfig = Field(default_factory=TrainConfig)
 
 
@@ -193,9 +226,18 @@ PRESETS: dict[str, Difference] = {
     **TABLE_3,
     "small": {
         "model": {"vocab_size": 16_000, "d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 4},
+        "data": {"vocab_size": 16_000},
+        "train": {"steps": 20_000, "tokens_per_batch": 4096, "warmup_steps": 2000},
     },
     "tiny": {
         "model": {"vocab_size": 10_000, "d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 4},
+        "data": {"vocab_size": 10_000},
+        "train": {"steps": 6000, "tokens_per_batch": 4096, "warmup_steps": 1000},
+    },
+    "builtin": {
+        "model": {"vocab_size": 1500, "d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 3},
+        "data": {"vocab_size": 1500},
+        "train": {"steps": 1500, "tokens_per_batch": 4096, "warmup_steps": 400},
     },
 }
 

@@ -1,0 +1,217 @@
+"""The encoded corpus on disk."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transduce import store as store_module
+from transduce.corpus.filters import Rules
+from transduce.corpus.pair import Pair
+from transduce.corpus.reading import fingerprint, read_pairs
+from transduce.errors import InputError
+from transduce.store import Store, build_store
+from transduce.tokens import Tokens
+
+TEXT = st.text("ab ▁\u00a0ü😀", max_size=40)
+KEEP_ALL = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory) -> Tokens:
+    file = tmp_path_factory.mktemp("tokens") / "tokens.model"
+    return Tokens.learn(["a dog runs", "ein Hund rennt", "ab ba"], 300, file)
+
+
+def some_pairs(count: int) -> list[Pair]:
+    return [Pair(f"dog {i}", f"Hund {i} rennt") for i in range(count)]
+
+
+@given(pairs=st.lists(st.builds(Pair, TEXT, TEXT), min_size=1), threads=st.integers(1, 3))
+def test_what_was_stored_is_read_back(tmp_path_factory, tokens, pairs, threads) -> None:
+    pairs.append(Pair("a", "b"))
+    directory = tmp_path_factory.mktemp("store") / "corpus"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_module, "CHUNK", 3)
+        store = build_store(pairs, tokens, directory, 1000, rules=KEEP_ALL, threads=threads)
+    expected = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+    assert len(store) == len(expected) == len(store.source_lengths) == len(store.target_lengths)
+    for i, pair in enumerate(expected):
+        assert tokens.decode(store.source(i)) == pair.source
+        assert tokens.decode(store.target(i)) == pair.target
+        assert store.source_lengths[i] == len(store.source(i))
+        assert store.target_lengths[i] == len(store.target(i))
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path, tokens) -> None:
+    pairs = some_pairs(9000)
+    for threads in (1, 4):
+        build_store(pairs, tokens, tmp_path / str(threads), 50, threads=threads)
+    for file in (tmp_path / "1").iterdir():
+        assert file.read_bytes() == (tmp_path / "4" / file.name).read_bytes()
+
+
+def test_pairs_of_too_many_tokens_are_dropped_and_counted(tmp_path, tokens) -> None:
+    fits, long = "a" * 10, "x " * 30
+    limit = len(tokens.encode("x " * 10))
+    pairs = [Pair("dog", "Hund"), Pair(long, "y " * 10), Pair("y " * 10, long), Pair(fits, "zz")]
+    pairs.append(Pair("x" * 100_000, "z" * 90_000))
+    store = build_store(pairs, tokens, tmp_path / "corpus", limit)
+    assert len(store) == 2
+    assert str(store.tally) == "5 pairs read, 2 kept; dropped: 3 too long"
+    assert max(store.source_lengths.max(), store.target_lengths.max()) <= limit
+    exact = build_store([Pair("x " * 10, "z")], tokens, tmp_path / "exact", limit)
+    assert len(exact) == 1
+
+
+def test_a_text_far_too_long_is_not_encoded_to_know_that(tmp_path, tokens, monkeypatch) -> None:
+    lengths: list[int] = []
+    encode = Tokens.encode_arrays
+
+    def spy(self, texts):
+        lengths.extend(map(len, texts))
+        return encode(self, texts)
+
+    monkeypatch.setattr(Tokens, "encode_arrays", spy)
+    pairs = [Pair("dog", "Hund"), Pair("x" * 10**6, "y" * 10**6)]
+    assert build_store(pairs, tokens, tmp_path / "c", 20).tally.dropped["too long"] == 1
+    assert max(lengths) < 1000
+
+
+def test_what_the_store_was_made_from_is_written_down(tmp_path, tokens) -> None:
+    text = tmp_path / "train.tsv"
+    text.write_text("dog\tHund\nOK\tOK\n", encoding="utf-8")
+    rules = Rules(max_ratio=2.5)
+    build_store(
+        read_pairs([text]),
+        tokens,
+        tmp_path / "c",
+        77,
+        rules=rules,
+        fingerprint=fingerprint([text]),
+    )
+    meta = Store.open(tmp_path / "c").meta
+    assert meta.fingerprint == fingerprint([text])
+    assert meta.tokens == tokens.checksum
+    assert meta.rules == rules
+    assert (meta.max_length, meta.read, meta.pairs, meta.dropped) == (77, 2, 1, {"identical": 1})
+
+
+def test_ids_take_two_bytes_where_they_fit(tmp_path, tokens, monkeypatch) -> None:
+    small = build_store(some_pairs(3), tokens, tmp_path / "small", 50)
+    monkeypatch.setitem(tokens.__dict__, "vocab_size", 2**16 + 1)
+    large = build_store(some_pairs(3), tokens, tmp_path / "large", 50)
+    assert small.source(0).itemsize == 2
+    assert large.source(0).itemsize == 4
+    assert np.array_equal(small.target(2), large.target(2))
+
+
+def test_progress_hears_every_pair(tmp_path, tokens) -> None:
+    heard: list[int] = []
+    build_store(some_pairs(5000), tokens, tmp_path / "c", 50, progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 5000
+
+
+def test_an_interrupted_build_leaves_what_was_there_before(tmp_path, tokens) -> None:
+    def interrupted():
+        yield from some_pairs(5000)
+        raise KeyboardInterrupt
+
+    directory = tmp_path / "corpus"
+    with pytest.raises(KeyboardInterrupt):
+        build_store(interrupted(), tokens, directory, 50)
+    assert not list(tmp_path.iterdir())
+    build_store(some_pairs(7), tokens, directory, 50)
+    with pytest.raises(KeyboardInterrupt):
+        build_store(interrupted(), tokens, directory, 50)
+    assert len(Store.open(directory)) == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_a_store_is_replaced_as_a_whole(tmp_path, tokens) -> None:
+    build_store(some_pairs(3), tokens, tmp_path / "corpus", 50)
+    assert len(build_store(some_pairs(7), tokens, tmp_path / "corpus", 50)) == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_a_hopeless_corpus_leaves_nothing(tmp_path, tokens) -> None:
+    with pytest.raises(InputError, match="no pair is left to train on: 1 pairs read, 0 kept"):
+        build_store([Pair("x" * 50, "y")], tokens, tmp_path / "c", 1, rules=KEEP_ALL)
+    assert not list(tmp_path.iterdir())
+
+
+def cut(file) -> None:
+    file.write_bytes(file.read_bytes()[:-2])
+
+
+def lengthen(file) -> None:
+    file.write_bytes(file.read_bytes() + b"\0")
+
+
+def zero(file) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        *((f"{side}.{part}", how) for side in ("source", "target") for part in ("ids", "offsets")
+          for how in (cut, lengthen, lambda file: file.unlink())),
+        ("source.offsets", zero),
+        ("meta.json", cut),
+        ("meta.json", lambda file: file.unlink()),
+        ("meta.json", lambda file: file.write_text("{}")),
+        ("meta.json", lambda file: file.write_text("[1]")),
+        ("meta.json", lambda file: file.write_bytes(b"\xff")),
+        (
+            "meta.json",
+            lambda file: file.write_text(json.dumps(json.loads(file.read_text()) | {"version": 2})),
+        ),
+        (
+            "meta.json",
+            lambda file: file.write_text(json.dumps(json.loads(file.read_text()) | {"pairs": 6})),
+        ),
+    ],
+)  # fmt: skip
+def test_a_damaged_store_is_refused(tmp_path, tokens, name, damage) -> None:
+    directory = tmp_path / "corpus"
+    build_store(some_pairs(7), tokens, directory, 50)
+    damage(directory / name)
+    with pytest.raises(InputError) as caught:
+        Store.open(directory)
+    assert str(caught.value) == (
+        f"the encoded corpus {directory} is damaged or of another version: delete it, and it is "
+        "made again"
+    )
+
+
+def test_a_missing_store_is_refused(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"^there is no encoded corpus "):
+        Store.open(tmp_path / "corpus")
+
+
+def test_memory_hardly_grows_with_the_corpus(tmp_path, tokens) -> None:
+    def peak(count: int) -> int:
+        pairs = (Pair(f"{i} " * 60, f"{i} {i}" * 60) for i in range(count))
+        tracemalloc.start()
+        build_store(pairs, tokens, tmp_path / "corpus", 1000, threads=1)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_module, "CHUNK", 50)
+        small, large = peak(400), peak(1600)
+    assert large - small < 1200 * 200  # bytes a pair, of which the text has more than 700
+
+
+def test_multi30k_is_encoded_whole(data, tmp_path, tokens) -> None:
+    folder = data / "multi30k"
+    pairs = list(read_pairs([folder / "val.en.gz"], [folder / "val.de.gz"]))
+    store = build_store(pairs, tokens, tmp_path / "c", 1000)
+    assert len(store) == 1014
+    assert [tokens.decode(store.target(i)) for i in range(1014)] == [p.target for p in pairs]

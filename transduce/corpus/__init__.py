@@ -1,0 +1,1 @@
+"""Parallel text: where sentence pairs come from."""

@@ -1,0 +1,245 @@
+"""Text ↔ ids: one byte-pair vocabulary for both languages, §5.1, that loses nothing.
+
+SentencePiece writes a space as "▁" (U+2581). A "▁" of the text itself is therefore escaped with
+U+0010 before encoding and put back after decoding; everything else SentencePiece keeps, as long as
+it is told not to normalise, and what is not in the vocabulary it spells in bytes.
+"""
+
+import hashlib
+import io
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from transduce import atomic
+from transduce.errors import ConfigError, InputError, ModelError
+
+PAD, BOS, EOS, UNK = range(4)
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+SMALLEST = len(SPECIALS) + 256  # the special symbols and the bytes
+
+SAMPLE = 400_000  # lines; more of them hardly change the merges, but take memory
+LONGEST_LINE = 1000  # characters; SentencePiece leaves out lines of more than 4192 bytes
+
+SPACE = "▁"
+ESCAPE = "\x10"
+_ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
+
+
+class Tokens:
+    """A learned vocabulary."""
+
+    def __init__(self, model: bytes) -> None:
+        """Of the bytes of a SentencePiece model; RuntimeError if they are not one."""
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        self._processor.LoadFromSerializedProto(model)
+
+    @classmethod
+    def learn(
+        cls,
+        lines: Iterable[str],
+        vocab_size: int,
+        file: Path,
+        *,
+        symbols: Sequence[str] = (),
+        sample: int = SAMPLE,
+        seed: int = 0,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> "Tokens":
+        """Learns byte pairs from lines of both languages and writes them to a file.
+
+        The same lines give the same file. `symbols` are never split. Of more than `sample` lines,
+        so many are drawn at random; `say` hears of that, and of a vocabulary that came out smaller.
+        """
+        _check_symbols(symbols)
+        drawn, total = _draw(lines, sample, random.Random(seed))
+        if not drawn:
+            raise InputError("there is no text to learn a vocabulary from")
+        if total > sample:
+            say(
+                f"the vocabulary is learned from {sample:,} of {total:,} lines, "
+                f"drawn with seed {seed}"
+            )
+        tokens = cls(_train(drawn, vocab_size, symbols))
+        if tokens.vocab_size < vocab_size:
+            say(f"the corpus supports a vocabulary of {tokens.vocab_size:,}, not {vocab_size:,}")
+        tokens.save(file)
+        return tokens
+
+    @classmethod
+    def load(cls, file: Path) -> "Tokens":
+        try:
+            tokens = cls(file.read_bytes())
+        except FileNotFoundError:
+            raise ModelError(f"there is no vocabulary {file}") from None
+        except OSError as error:
+            raise ModelError(f"the vocabulary {file} cannot be read: {error.strerror}") from None
+        except RuntimeError:
+            raise ModelError(
+                f"{file} is damaged, or not a SentencePiece model: put back the original"
+            ) from None
+        processor = tokens._processor
+        ids = processor.pad_id(), processor.bos_id(), processor.eos_id(), processor.unk_id()
+        if ids != (PAD, BOS, EOS, UNK):
+            raise ModelError(
+                f"{file} numbers pad, bos, eos and unk {ids}, not {(PAD, BOS, EOS, UNK)}: "
+                "it is another program's vocabulary"
+            )
+        return tokens
+
+    def save(self, file: Path) -> None:
+        """Writes the SentencePiece model."""
+        with atomic.file(file) as aside:
+            aside.write_bytes(self.model)
+
+    @cached_property
+    def vocab_size(self) -> int:
+        return int(self._processor.GetPieceSize())
+
+    @cached_property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.model).hexdigest()
+
+    @cached_property
+    def longest_piece(self) -> int:
+        """The most characters that one token can stand for."""
+        return max(len(self._processor.IdToPiece(i)) for i in range(self.vocab_size))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special symbols."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        ids: list[list[int]] = self._encode(texts, int)
+        return ids
+
+    def encode_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The same as arrays. The interpreter is free meanwhile, so threads of it run at once."""
+        ids: list[np.ndarray] = self._encode(texts, "numpy")
+        return ids
+
+    def pieces(self, text: str) -> list[str]:
+        """The tokens of a text as SentencePiece writes them, "▁" for a space."""
+        pieces: list[list[str]] = self._encode([text], str)
+        return pieces[0]
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The text of ids; special symbols are silent, bytes that are no character become "�"."""
+        if not len(ids):
+            return ""
+        try:
+            text: str = self._processor.Decode([int(i) for i in ids])
+        except (IndexError, TypeError):
+            wrong = next(i for i in ids if not 0 <= i < self.vocab_size)
+            raise InputError(
+                f"token id {wrong} is outside the vocabulary of {self.vocab_size:,}"
+            ) from None
+        return _unescape(text)
+
+    def _encode(self, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
+        escaped = [_escape(text) for text in texts]
+        try:
+            return self._processor.Encode(escaped, return_type=kind, num_threads=1)  # type: ignore[arg-type]
+        except (RuntimeError, TypeError):  # by version
+            raise InputError(
+                "the text has half of a surrogate pair, which is no character"
+            ) from None
+
+
+def _escape(text: str) -> str:
+    """Frees "▁" to mean a space.
+
+    >>> _escape("a▁b c")
+    'a\\x10_b c'
+    """
+    if SPACE not in text and ESCAPE not in text:
+        return text
+    return text.replace(ESCAPE, ESCAPE + ESCAPE).replace(SPACE, ESCAPE + "_")
+
+
+def _unescape(text: str) -> str:
+    if ESCAPE not in text:
+        return text
+    return _ESCAPED.sub(lambda match: SPACE if match[1] == "_" else ESCAPE, text)
+
+
+def _draw(lines: Iterable[str], sample: int, rng: random.Random) -> tuple[list[str], int]:
+    """At most `sample` of the lines, each as likely as any other, and how many there were."""
+    drawn: list[str] = []
+    total = 0
+    for line in lines:
+        for start in range(0, len(line), LONGEST_LINE):
+            total += 1
+            # SentencePiece leaves out lines that have the character it keeps for the unknown
+            part = _escape(line[start : start + LONGEST_LINE].replace("▅", " "))
+            if len(drawn) < sample:
+                drawn.append(part)
+            elif (place := rng.randrange(total)) < sample:
+                drawn[place] = part
+    return drawn, total
+
+
+def _emptied(lines: list[str]) -> Iterator[str]:
+    while lines:
+        yield lines.pop()
+
+
+def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
+    """The bytes of a SentencePiece model; the list is empty afterwards, to save memory."""
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.Train(
+            sentence_iterator=_emptied(lines),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=max(vocab_size, SMALLEST),  # so that SentencePiece says what is missing
+            hard_vocab_limit=False,
+            byte_fallback=True,
+            character_coverage=0.9999,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            add_dummy_prefix=True,  # a word is the same token wherever it stands
+            user_defined_symbols=list(symbols),
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNK,
+            shuffle_input_sentence=False,
+            num_threads=1,  # byte pairs are learned by one thread, and the number is in the file
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error))
+        if needed is None:
+            raise
+        smallest = int(needed[1])
+    else:
+        smallest = SMALLEST
+    if vocab_size < smallest:
+        raise ConfigError(
+            f"data.vocab_size = {vocab_size:,} is too small for this corpus: the smallest that "
+            f"works is {smallest:,} (256 bytes, {len(SPECIALS) + len(symbols):,} special symbols "
+            f"and {smallest - SMALLEST - len(symbols):,} characters)"
+        )
+    return model.getvalue()
+
+
+def _check_symbols(symbols: Sequence[str]) -> None:
+    for place, symbol in enumerate(symbols):
+        if not symbol or any(character.isspace() for character in symbol):
+            why = "it is empty or has a space"
+        elif SPACE in symbol or ESCAPE in symbol:
+            why = "it has a character that stands for a space"
+        elif symbol in SPECIALS or re.fullmatch("<0x[0-9A-F]{2}>", symbol):
+            why = "every vocabulary has it already"
+        elif symbol in symbols[:place]:
+            why = "it is given twice"
+        else:
+            continue
+        raise ConfigError(f"{symbol!r} cannot be a symbol of the vocabulary: {why}")
