@@ -6,7 +6,10 @@ export PYTHONUTF8 = 1
 .PHONY: demo test check clean
 
 demo: .venv/installed
-	@.venv/bin/python -m transduce.demo
+	.venv/bin/transduce paper params
+	.venv/bin/transduce explain "The cat sat on the mat because it was tired" --from it
+	@mkdir -p demo-output
+	.venv/bin/transduce paper figure1 --output demo-output/figure1.svg
 
 test: .venv/developing
 	.venv/bin/python -m pytest

@@ -17,12 +17,16 @@ STAGES = [
     "store",
     "batches",
     "model",
+    "loss",
+    "schedule",
     "checkpoint",
+    "search",
+    "train",
 ]
 # An application imports stages, never another application.
-APPLICATIONS = ["explain", "figures", "exchange", "paper", "bench"]
+APPLICATIONS = ["check", "history", "explain", "figures", "exchange", "paper", "bench"]
 # The command line imports everything, inside the verb that needs it.
-TOP = ["cli", "demo", "__main__", "__init__"]
+TOP = ["cli", "__main__", "__init__"]
 
 
 def part_of(file: Path) -> str:

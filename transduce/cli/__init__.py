@@ -13,6 +13,9 @@ from transduce.errors import UserError
 
 # In the order in which a reader meets them.
 VERBS = {
+    "train": "transduce.cli.train",
+    "check": "transduce.cli.check",
+    "average": "transduce.cli.average",
     "explain": "transduce.cli.explain",
     "info": "transduce.cli.info",
     "import": "transduce.cli.exchange",

@@ -1,18 +1,33 @@
 """Options that several verbs share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from transduce.config import Config
+    from transduce.train.job import Inputs
+    from transduce.train.run import Run
 
 Command = Callable[..., Any]
 
 
 def settings(command: Command) -> Command:
     """--preset, --config and --set: which network, as a difference from the paper."""
+    return _settings("base", "Start from this preset.")(command)
+
+
+def training_settings(command: Command) -> Command:
+    """The same for training, where the preset depends on the data and a run that has begun."""
+    text = 'Start from this preset [default: "base"; "builtin" for the built-in corpus].'
+    return _settings(None, text)(command)
+
+
+def _settings(default: str | None, text: str) -> Callable[[Command], Command]:
     options = [
-        click.option("--preset", default="base", show_default=True, help="Start from this preset."),
+        click.option("--preset", default=default, show_default=default is not None, help=text),
         click.option(
             "--config", type=click.Path(path_type=Path), help="A TOML file of settings that differ."
         ),
@@ -20,10 +35,77 @@ def settings(command: Command) -> Command:
             "--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting."
         ),
     ]
+    return lambda command: _add(command, options)
+
+
+def corpus(command: Command) -> Command:
+    """--train, --valid and --task."""
+    path = click.Path(path_type=Path, allow_dash=True)
+    options = [
+        click.option(
+            "--train",
+            type=path,
+            multiple=True,
+            metavar="SRC TGT",
+            help="Line-aligned files, or one TSV or JSONL file; any may be gzip or xz, or - .",
+        ),
+        click.option(
+            "--valid", type=path, multiple=True, metavar="SRC TGT", help="The same, for validation."
+        ),
+        click.option("--task", type=click.Choice(["translation"]), default="translation"),
+    ]
+    return _add(command, options)
+
+
+def _add(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
 
 
+class ManyFiles(click.Command):
+    """Lets `--train`, `--valid` and `--test` take all words up to the next option."""
+
+    GREEDY = ("--train", "--valid", "--test")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        option = ""
+        for word in args:
+            if word in self.GREEDY:
+                option = word
+                continue
+            if word.startswith("-") and word != "-":
+                option = ""
+            spread += [option, word] if option else [word]
+        return super().parse_args(ctx, spread)
+
+
+def resolve_training(
+    run: "Run",
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    preset: str | None,
+    config: Path | None,
+    overrides: tuple[str, ...],
+) -> tuple["Config", "Inputs"]:
+    """The settings and the text of a run: as given, or as it began where nothing is given."""
+    from transduce.config import resolve
+    from transduce.errors import InputError
+    from transduce.train.job import Inputs, builtin_inputs, read_inputs
+    from transduce.train.prepare import text_of
+    from transduce.train.run import read_config
+
+    if valid and not train:
+        raise InputError("--valid without --train: the built-in corpus has validation data")
+    if train:
+        inputs = Inputs(text_of(train), text_of(valid) if valid else None)
+    else:
+        inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
+    if run.config.exists() and not (preset or config or overrides):
+        return read_config(run), inputs
+    default = "builtin" if inputs.builtin else "base"
+    return resolve(preset or default, config, overrides), inputs
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-existing_directory = click.Path(path_type=Path)

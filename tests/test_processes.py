@@ -1,0 +1,103 @@
+"""Several processes train one model, started by the real torchrun."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import digits
+import psutil
+import pytest
+
+from transduce.train.run import read_metrics
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> list[str]:
+    folder = tmp_path_factory.mktemp("text")
+    train = digits.write(folder / "train.tsv", digits.pairs(600, seed=1))
+    valid = digits.write(folder / "valid.tsv", digits.pairs(40, seed=2))
+    return ["--train", str(train), "--valid", str(valid)]
+
+
+def command(processes: int, run: Path, corpus: list[str], *settings: str) -> list[str]:
+    start = ["-m"]
+    if processes > 1:
+        start = ["-m", "torch.distributed.run", "--standalone", "--max-restarts", "2"]
+        start += ["--nproc-per-node", str(processes), "-m"]
+    words = ["train", str(run), *corpus, *digits.settings(*digits.SMALL, *settings)]
+    return [sys.executable, *start, "transduce", *words]
+
+
+def start(*args: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*args),  # type: ignore[arg-type]
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    said = process.communicate(timeout=300)[1]
+    assert process.returncode == 0, said
+    return said
+
+
+def losses(run: Path) -> dict[int, float]:
+    return {
+        e["step"]: e["loss"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"
+    }
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_two_processes_have_the_loss_curve_of_one(tmp_path, corpus, accumulate) -> None:
+    """The same global batch, without dropout, whose draws depend on who computes what."""
+    settings = ["train.steps=25", "model.p_drop=0.0", f"train.accumulate={accumulate}"]
+    runs = {n: tmp_path / f"on-{n}" for n in (1, 2)}
+    for n, run in runs.items():
+        finish(start(n, run, corpus, *settings))
+    one, two = losses(runs[1]), losses(runs[2])
+    assert one.keys() == two.keys() == set(range(1, 26))
+    assert max(abs(one[step] - two[step]) for step in one) < 1e-4
+    assert one[25] < one[1] - 0.5  # a curve, not a line
+
+
+def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_happened(
+    tmp_path, corpus
+) -> None:
+    settings = ["train.steps=40", "train.checkpoint_steps=5"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    finish(start(2, whole, corpus, *settings))
+    process = start(2, broken, corpus, *settings)
+    while max(losses(broken), default=0) < 12:
+        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[1]
+    first = int((broken / "lock").read_text("utf-8"))
+    workers = psutil.Process(process.pid).children()
+    (other,) = [worker for worker in workers if worker.pid != first and _is_worker(worker)]
+    other.send_signal(signal.SIGKILL)
+    said = finish(process)
+    assert "continuing from step" in said
+    weights = [(run / "model" / "model.safetensors").read_bytes() for run in (whole, broken)]
+    assert weights[0] == weights[1]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    return "transduce" in process.cmdline()
+
+
+def test_a_signal_stops_all_processes_at_the_same_step(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    process = start(2, run, corpus, "train.steps=100000", "train.checkpoint_steps=100000")
+    while max(losses(run), default=0) < 5:
+        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[1]
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=120)[1]
+    step = max(losses(run))
+    assert f"stopped and saved at step {step:,}" in said
+    assert (run / "checkpoints" / f"step-{step:08d}").is_dir()

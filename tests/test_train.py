@@ -1,0 +1,373 @@
+"""Training as a user runs it: it learns, it stops, it goes on, and it never loses work."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import digits
+import pytest
+import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file
+
+from transduce.checkpoint import load_model
+from transduce.cli import main
+from transduce.train.run import read_metrics
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> list[str]:
+    folder = tmp_path_factory.mktemp("text")
+    train = digits.write(folder / "train.tsv", digits.pairs(600, seed=1))
+    valid = digits.write(folder / "valid.tsv", digits.pairs(40, seed=2))
+    return ["--train", str(train), "--valid", str(valid)]
+
+
+def words(run: Path, corpus: list[str], *settings: str) -> list[str]:
+    return ["train", str(run), *corpus, *digits.settings(*digits.SMALL, *settings)]
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-m", "transduce", *args]
+
+
+def train(run: Path, corpus: list[str], *settings: str):
+    result = CliRunner().invoke(main, words(run, corpus, *settings))
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def final_weights(run: Path) -> bytes:
+    return (run / "model" / "model.safetensors").read_bytes()
+
+
+QUICK = ["train.steps=30", "train.checkpoint_steps=5", "train.validate_steps=10"]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory, corpus) -> Path:
+    """A run of 30 steps, with dropout, that nothing disturbed."""
+    run = tmp_path_factory.mktemp("runs") / "whole"
+    done = subprocess.run(
+        command(*words(run, corpus, *QUICK)), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return run
+
+
+def step_reached(run: Path) -> int:
+    return max((entry["step"] for entry in read_metrics(run / "metrics.jsonl")), default=0)
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_moments_ends_with_the_very_same_weights(
+    tmp_path, corpus, uninterrupted
+) -> None:
+    run, moments = tmp_path / "killed", random.Random()
+    kills = 0
+    for _ in range(8):
+        process = subprocess.Popen(
+            command(*words(run, corpus, *QUICK)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        target = step_reached(run) + moments.randint(1, 9)
+        while process.poll() is None and step_reached(run) < target:
+            time.sleep(moments.uniform(0.0, 0.02))
+        if process.poll() is None:
+            process.kill()
+            kills += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+    train(run, corpus, *QUICK)
+    assert kills >= 3
+    assert final_weights(run) == final_weights(uninterrupted)
+    steps = [e["step"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"]
+    assert steps == list(range(1, 31))  # no step is missing from the record, or there twice
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_finishes_the_step_saves_and_the_same_command_goes_on(
+    tmp_path, corpus, uninterrupted, number, code
+) -> None:
+    run = tmp_path / "stopped"
+    process = subprocess.Popen(
+        command(*words(run, corpus, *QUICK)), stderr=subprocess.PIPE, text=True
+    )
+    while step_reached(run) < 7:
+        time.sleep(0.01)
+        assert process.poll() is None
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    stopped = step_reached(run)
+    assert f"stopped and saved at step {stopped:,}; the same command continues" in said
+    assert "Traceback" not in said
+    assert (run / "checkpoints" / f"step-{stopped:08d}").is_dir()
+    result = train(run, corpus, *QUICK)
+    assert f"continuing from step {stopped:,}" in result.stderr
+    assert final_weights(run) == final_weights(uninterrupted)
+
+
+def test_the_run_directory_holds_what_it_should(uninterrupted) -> None:
+    names = {path.name for path in uninterrupted.iterdir()}
+    assert {"config.toml", "metrics.jsonl", "checkpoints", "data", "lock", "model"} <= names
+    files = {path.name for path in (uninterrupted / "model").iterdir()}
+    assert files == {
+        "config.json",
+        "model.safetensors",
+        "tokens.model",
+        "card.md",
+        "checksums.json",
+    }
+    steps = sorted(path.name for path in (uninterrupted / "checkpoints").iterdir())
+    assert steps == ["best", *(f"step-{step:08d}" for step in (10, 15, 20, 25, 30))]
+
+
+def test_the_final_model_is_the_mean_of_the_last_checkpoints(uninterrupted) -> None:
+    """§6.1: the last 5 checkpoints, averaged."""
+    parts = [
+        load_file(uninterrupted / "checkpoints" / f"step-{step:08d}" / "model.safetensors")
+        for step in (10, 15, 20, 25, 30)
+    ]
+    for name, weight in load_model(uninterrupted / "model").model.named_parameters():
+        mean = torch.stack([part[name].double() for part in parts]).mean(0).float()
+        torch.testing.assert_close(weight.detach(), mean, rtol=0, atol=1e-7)
+
+
+def test_the_card_says_what_it_was_trained_on(uninterrupted) -> None:
+    card = (uninterrupted / "model" / "card.md").read_text("utf-8")
+    for part in ("train.tsv", "600 pairs read", "30 steps", "perplexity", "average of 5"):
+        assert part in card
+
+
+def test_a_run_continues_from_its_directory_alone_and_can_be_made_longer(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    result = CliRunner().invoke(main, ["train", str(run)])
+    assert result.exit_code == 0, result.output
+    longer = train(run, corpus, *QUICK, "train.steps=15")
+    assert "continuing from step 10" in longer.stderr
+    assert step_reached(run) == 15
+
+
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path, corpus, name) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    damage(run / "checkpoints" / "step-00000010" / name)
+    result = train(run, corpus, *QUICK, "train.steps=12")
+    assert "step-00000010 cannot be used" in result.stderr
+    assert "going back to the one before it" in result.stderr
+    assert "continuing from step 5" in result.stderr
+
+
+def test_a_half_written_checkpoint_is_not_a_checkpoint(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    last = run / "checkpoints" / "step-00000010"
+    last.rename(last.with_name(".step-00000010.123.part"))
+    (last.with_name(".step-00000010.123.part") / "state.json").unlink()
+    assert "continuing from step 5" in train(run, corpus, *QUICK, "train.steps=12").stderr
+
+
+def test_a_second_trainer_is_refused(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    many = words(run, corpus, *QUICK, "train.steps=100000")
+    process = subprocess.Popen(command(*many), stderr=subprocess.DEVNULL)
+    try:
+        while step_reached(run) < 1:
+            time.sleep(0.02)
+            assert process.poll() is None
+        result = CliRunner().invoke(main, many)
+        assert result.exit_code == 2
+        assert f"{run} is being trained by process {process.pid}: wait until" in result.stderr
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_full_disk_leaves_the_last_good_state_and_says_so(tmp_path, corpus, monkeypatch) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=5")
+
+    def no_room(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("transduce.train.state.save_file", no_room)
+    result = CliRunner().invoke(main, words(run, corpus, *QUICK, "train.steps=10"))
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert "step-00000005 is intact: make room, and the same command continues" in result.stderr
+    monkeypatch.undo()
+    assert "continuing from step 5" in train(run, corpus, *QUICK, "train.steps=10").stderr
+    assert not list((run / "checkpoints").glob(".*"))
+
+
+def poison(monkeypatch, steps: set[int]) -> None:
+    """Makes the loss not a number when any of these steps is first computed."""
+    from transduce.train.objective import Gradient, StepResult
+
+    honest, left, count = Gradient.of, set(steps), {"calls": 0}
+
+    def of(self, store, batch):
+        count["calls"] += 1
+        result = honest(self, store, batch)
+        if count["calls"] in left:
+            return StepResult(float("nan"), float("nan"))
+        return result
+
+    monkeypatch.setattr(Gradient, "of", of)
+
+
+def test_a_loss_that_is_not_a_number_is_answered_by_going_back(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    poison(monkeypatch, {8})
+    result = train(tmp_path / "run", corpus, *QUICK, "train.steps=12")
+    assert "the loss was not a number at step 8: back to step 5 with half" in result.stderr
+    record = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    (retreat,) = [entry for entry in record if entry["event"] == "retreat"]
+    assert (retreat["step"], retreat["failed_step"]) == (5, 8)
+    rates = {e["step"]: e["learning_rate"] for e in record if e["event"] == "train"}
+    assert rates[12] == pytest.approx(rates[5] * 12 / 5 / 2)
+
+
+def test_a_loss_that_is_never_a_number_ends_with_advice(tmp_path, corpus, monkeypatch) -> None:
+    poison(monkeypatch, set(range(2, 100)))
+    result = CliRunner().invoke(main, words(tmp_path / "run", corpus, *QUICK))
+    assert result.exit_code == 2
+    assert "the loss is not a number at step" in result.stderr
+    assert "lower train.lr_factor or set train.clip_norm" in result.stderr
+
+
+def test_other_settings_than_it_began_with_are_refused(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=5")
+    result = CliRunner().invoke(main, words(run, corpus, *QUICK, "model.n_heads=2"))
+    assert result.exit_code == 2
+    assert "was begun with model.n_heads = 4, not 2: continue it with the same" in result.stderr
+
+
+def test_other_text_than_it_began_with_is_refused(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=5")
+    other = digits.write(tmp_path / "other.tsv", digits.pairs(200, seed=9))
+    again = words(run, ["--train", str(other), *corpus[2:]], *QUICK)
+    result = CliRunner().invoke(main, again)
+    assert result.exit_code == 2
+    assert "was begun with other text: continue it with the same files" in result.stderr
+
+
+def test_validation_data_is_held_out_when_none_is_given(tmp_path, corpus) -> None:
+    result = train(tmp_path / "run", corpus[:2], *QUICK, "train.steps=5")
+    said = re.search(r"no validation data given: (\d+) training pairs are held out", result.stderr)
+    assert said
+    assert 9 <= int(said[1]) <= 12  # one in fifty of 600, less the duplicates
+
+
+def test_early_stopping_ends_a_run_that_no_longer_improves(tmp_path, corpus) -> None:
+    slow = ["train.lr_factor=1e-9", "train.patience=2", "train.validate_steps=2", "train.steps=900"]
+    result = train(tmp_path / "run", corpus, *slow, "train.checkpoint_steps=100")
+    assert "no improvement in 2 validations: stopping here" in result.stderr
+    assert step_reached(tmp_path / "run") < 100
+    assert (tmp_path / "run" / "model").is_dir()
+
+
+def test_the_moving_average_is_what_is_left_when_one_is_kept(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    ema = ["train.ema=0.9", "train.steps=6", "train.checkpoint_steps=1", "train.keep=6"]
+    train(run, corpus, *ema)
+    folders = [run / "checkpoints" / f"step-{step:08d}" for step in range(1, 7)]
+    final = load_file(run / "model" / "model.safetensors")
+    stored = load_file(folders[-1] / "optimiser.safetensors")
+    for name, weight in final.items():
+        assert torch.equal(weight, stored[f"ema.{name}"])
+    name = "output.weight" if "output.weight" in final else "source_embedding.weight"
+    means = [load_file(f / "optimiser.safetensors")[f"ema.{name}"] for f in folders]
+    weights = [load_file(f / "model.safetensors")[name] for f in folders]
+    for before, mean, weight in zip(means, means[1:], weights[1:], strict=False):
+        torch.testing.assert_close(mean, 0.9 * before + 0.1 * weight, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("many", [2, 3])
+def test_a_batch_in_several_parts_has_the_gradient_of_the_whole(tmp_path, corpus, many) -> None:
+    """How accumulation and processes share a batch; without dropout, which each part draws."""
+    from transduce.model import Transformer
+    from transduce.train.objective import Gradient
+    from transduce.train.prepare import reopen
+    from transduce.train.processes import Processes
+    from transduce.train.run import Run, read_config
+
+    train(tmp_path / "run", corpus, "train.steps=1", "model.p_drop=0.0")
+    data, config = reopen(Run(tmp_path / "run")), read_config(Run(tmp_path / "run"))
+    model = Transformer(config.model).double()
+    batch = torch.arange(50).numpy()
+    grads = []
+    for parts in (1, many):
+        alone = Processes(0, 1, torch.device("cpu"))
+        gradient = Gradient(model, config.train, alone, parts)
+        model.zero_grad()
+        result = gradient.of(data.train, batch)
+        grads.append([p.grad.clone() for p in model.parameters()])
+        assert result.nll > 0
+    for whole, part in zip(*grads, strict=True):
+        torch.testing.assert_close(whole, part, rtol=0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["copy", "reverse"])
+def test_a_model_learns_a_task_whatever_the_seed(tmp_path, task) -> None:
+    """A fresh seed each time; at least 98 % of unseen sequences must come out exactly right."""
+    seed = random.SystemRandom().randrange(10**6)
+    lines = digits.pairs(8000, seed, longest=6, task=task)
+    seen = {source for source, _ in lines}
+    others = digits.pairs(4000, seed + 1, longest=6, task=task)
+    unseen = [pair for pair in others if pair[0] not in seen]
+    text = digits.write(tmp_path / "train.tsv", lines)
+    valid = digits.write(tmp_path / "valid.tsv", unseen[:400])
+    settings = [
+        *digits.SMALL,
+        "model.d_model=64",
+        "model.d_ff=128",
+        "model.n_layers=2",
+        "train.tokens_per_batch=1024",
+        "train.steps=800",
+        "train.warmup_steps=200",
+        "train.checkpoint_steps=40",
+        "train.validate_steps=800",
+        "train.log_steps=100",
+        "train.bleu_sentences=400",
+        f"train.seed={seed}",
+    ]
+    args = ["train", str(tmp_path / "run"), "--train", str(text), "--valid", str(valid)]
+    done = subprocess.run(
+        command(*args, *digits.settings(*settings)), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    final = read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]
+    assert final["event"] == "final"
+    assert final["exact_match"] >= 0.98, f"seed {seed}: {json.dumps(final)}"
+
+
+def test_the_optimiser_is_the_papers() -> None:
+    """§5.3: β₁ = 0.9, β₂ = 0.98, ε = 10⁻⁹; no weight decay."""
+    from transduce.config import ModelConfig
+    from transduce.model import Transformer
+    from transduce.train.state import Learner
+
+    small = ModelConfig(vocab_size=11, d_model=8, d_ff=8, n_heads=2, n_layers=1)
+    (group,) = Learner(Transformer(small)).optimiser.param_groups
+    assert group["betas"] == (0.9, 0.98)
+    assert (group["eps"], group["weight_decay"], group["amsgrad"]) == (1e-9, 0, False)

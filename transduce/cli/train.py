@@ -1,0 +1,42 @@
+"""`transduce train`: from text files to a model directory."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from transduce.cli import options
+
+
+@click.command("train", cls=options.ManyFiles, short_help="Train a model from text, or continue.")
+@click.argument("run", type=click.Path(path_type=Path))
+@options.corpus
+@options.training_settings
+def train_command(
+    run: Path,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    task: str,
+    preset: str | None,
+    config: Path | None,
+    overrides: tuple[str, ...],
+) -> None:
+    """Train into the directory RUN, or continue it: the same command again resumes.
+
+    Learns the shared vocabulary, encodes the text, trains, validates, keeps checkpoints, and leaves
+    an averaged, self-contained model in RUN/model. Without --train it uses the built-in
+    English–German corpus.
+    """
+    from transduce.train.job import train_run
+    from transduce.train.processes import StopSignal
+    from transduce.train.run import Run
+
+    settings, inputs = options.resolve_training(Run(run), train, valid, preset, config, overrides)
+    with StopSignal().listening() as stop:
+        finished = train_run(Run(run), settings, inputs, stop)
+    if finished.interrupted:
+        click.echo(
+            f"stopped and saved at step {finished.position.step:,}; the same command continues",
+            err=True,
+        )
+        sys.exit(128 + (stop.received or 2))

@@ -1,0 +1,100 @@
+"""§5.4: cross-entropy with label smoothing, over a large vocabulary without a large tensor."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+CHUNK_ELEMENTS = 2**21  # logits held at a time; about what a core's cache holds
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over target tokens, so that parts of a batch add up exactly."""
+
+    smoothed: Float[Tensor, ""]  # what is minimised
+    nll: Float[Tensor, ""]  # without smoothing: perplexity is exp(nll / tokens)
+    tokens: int
+
+
+def sequence_loss(
+    states: Float[Tensor, "batch target d_model"],
+    target: Int[Tensor, "batch target"],
+    weight: Float[Tensor, "vocabulary d_model"],
+    bias: Float[Tensor, " vocabulary"] | None,
+    smoothing: float,
+    pad_id: int,
+) -> Loss:
+    """The loss of predicting `target` from the decoder's states; padding is left out first."""
+    real = (target != pad_id).flatten().nonzero().flatten()
+    rows = states.flatten(0, 1).index_select(0, real)
+    gold = target.flatten().index_select(0, real)
+    smoothed, nll = _ChunkedLoss.apply(rows, gold, weight, bias, smoothing)
+    return Loss(smoothed, nll, len(gold))
+
+
+class _ChunkedLoss(torch.autograd.Function):
+    """The sum over rows of −Σ q log softmax(xEᵀ + b), with q = 1 − ε on gold, ε/(V−1) elsewhere.
+
+    The gradient of a row's logits is softmax − q: it is formed chunk by chunk as the loss is, so
+    that no [rows × vocabulary] tensor outlives its chunk and the logits are computed only once.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        rows: Tensor,
+        gold: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        smoothing: float,
+    ) -> tuple[Tensor, Tensor]:
+        kind = rows.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else rows.dtype
+        states_dtype, rows, matrix = rows.dtype, rows.to(dtype), weight.to(dtype)
+        vocabulary = weight.shape[0]
+        rest = smoothing / (vocabulary - 1) if vocabulary > 1 else 0.0
+        size = max(1, CHUNK_ELEMENTS // vocabulary)
+        wanted = any(ctx.needs_input_grad)
+        grad_rows = torch.empty_like(rows if wanted else rows[:0])
+        grad_weight = torch.zeros_like(weight if wanted else weight[:0])
+        grad_bias = torch.zeros_like(bias) if wanted and bias is not None else None
+        smoothed = rows.new_zeros((), dtype=torch.float64)
+        nll = rows.new_zeros((), dtype=torch.float64)
+        with torch.autocast(kind, enabled=False):
+            for start in range(0, len(rows), size):
+                x, y = rows[start : start + size], gold[start : start + size, None]
+                logits = x @ matrix.T
+                if bias is not None:
+                    logits += bias
+                log_p = logits.log_softmax(dim=-1, dtype=torch.float32)
+                of_gold = log_p.gather(1, y)
+                chunk_nll = -of_gold.sum(dtype=torch.float64)
+                nll += chunk_nll
+                smoothed += (1 - smoothing - rest) * chunk_nll
+                if smoothing:
+                    smoothed -= rest * log_p.sum(dtype=torch.float64)
+                if not wanted:
+                    continue
+                grad = log_p.exp_().sub_(rest)
+                grad.scatter_add_(1, y, torch.full_like(of_gold, rest + smoothing - 1))
+                if grad_bias is not None:
+                    grad_bias += grad.sum(0)
+                grad = grad.to(dtype)
+                torch.mm(grad, matrix, out=grad_rows[start : start + size])
+                if dtype == grad_weight.dtype:
+                    grad_weight.addmm_(grad.T, x)
+                else:
+                    grad_weight += grad.T @ x
+        ctx.grads = grad_rows.to(states_dtype), grad_weight, grad_bias
+        ctx.mark_non_differentiable(nll)
+        return smoothed.to(weight.dtype), nll.to(weight.dtype)
+
+    @staticmethod
+    def backward(
+        ctx: Any, upstream: Tensor, _: Tensor
+    ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None]:
+        rows, weight, bias = (g if g is None else g.mul_(upstream) for g in ctx.grads)
+        return rows, None, weight, bias, None

@@ -1,0 +1,1 @@
+"""§5: training, from text files to a model directory."""

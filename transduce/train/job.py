@@ -1,0 +1,185 @@
+"""`transduce train`: everything between text files and a model directory."""
+
+import json
+from dataclasses import dataclass
+
+from transduce import atomic
+from transduce.checkpoint import save_model
+from transduce.config import Config
+from transduce.errors import InputError
+from transduce.model import count_parameters
+from transduce.train import state
+from transduce.train.allocator import keep_memory
+from transduce.train.loop import Finished, Trainer, scores_entry
+from transduce.train.prepare import Text, generate_builtin, prepare, reopen
+from transduce.train.processes import Processes, StopSignal, join
+from transduce.train.progress import Display, clock, display
+from transduce.train.run import Run, refuse_other_settings, write_config
+from transduce.train.validate import Scores
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a run learns from."""
+
+    train: Text
+    valid: Text | None = None
+    builtin: bool = False
+
+
+def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> Finished:
+    """Trains, or continues, a run to its end or to a signal."""
+    keep_memory()
+    with join() as processes:
+        show = display(config.train.steps, processes.first)
+        try:
+            if not processes.first:
+                processes.wait()  # until the first has prepared the data
+                return _train(run, config, processes, show, stop, inputs)
+            with run.locked():
+                refuse_other_settings(run, config)
+                write_inputs(run, inputs)
+                if inputs.builtin:
+                    generate_builtin(run, show.say)
+                prepare(run, config.data, inputs.train, inputs.valid, show.say, show.preparing)
+                processes.wait()
+                return _train(run, config, processes, show, stop, inputs)
+        finally:
+            show.close()
+
+
+def _train(
+    run: Run,
+    config: Config,
+    processes: Processes,
+    show: Display,
+    stop: StopSignal,
+    inputs: Inputs,
+) -> Finished:
+    data = reopen(run)
+    config = config.replace(model=config.model.replace(vocab_size=data.tokens.vocab_size))
+    if processes.first:
+        write_config(run.config, config)
+    trainer = Trainer(run, config, data, processes, show)
+    try:
+        model = trainer.learner.model
+        show.say(
+            f"{count_parameters(model):,} parameters, vocabulary {data.tokens.vocab_size:,}, "
+            f"{len(data.train):,} training pairs"
+        )
+        finished = trainer.train(stop)
+        if not finished.interrupted:
+            finish(trainer, inputs)
+        return finished
+    finally:
+        trainer.close()
+
+
+def finish(trainer: Trainer, inputs: Inputs) -> None:
+    """§6.1: averages the last checkpoints, scores the mean and leaves it as a model directory."""
+    run, config, processes = trainer.run, trainer.config, trainer.processes
+    processes.wait()  # until the last checkpoint is written
+    if trainer.learner.average:
+        weights, what = dict(trainer.learner.average), "moving average"
+    else:
+        paths = state.scheduled(run.checkpoints)[-config.train.average :]
+        weights, what = state.average(paths), f"average of {len(paths)} checkpoints"
+    trainer.put(weights)
+    scores = trainer.score()
+    trainer.say_scores(what, scores)
+    trainer.record(event="final", what=what, **scores_entry(scores))
+    if processes.first:
+        save_model(
+            run.model,
+            trainer.learner.model,
+            card=card(trainer, inputs, what, scores),
+            extra=languages_of(inputs),
+            files={"tokens.model": run.tokens.read_bytes()},
+        )
+        trainer.display.say(
+            f"{run.model}: ready, after {clock(trainer.position.seconds)} of training"
+        )
+
+
+def languages_of(inputs: Inputs) -> dict[str, str]:
+    """The two languages, where file names such as train.en.gz and train.de.gz tell them."""
+    if inputs.builtin:
+        return {"source_language": "en", "target_language": "de"}
+    codes = []
+    for files in (inputs.train.sources, inputs.train.targets):
+        parts = [p for p in str(files[0]).split(".")[1:] if p not in ("gz", "xz")] if files else []
+        codes.append(parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else "")
+    if all(codes):
+        return {"source_language": codes[0], "target_language": codes[1]}
+    return {}
+
+
+def card(trainer: Trainer, inputs: Inputs, what: str, scores: Scores) -> str:
+    """What a reader of the model directory wants to know of it."""
+    position, model = trainer.position, trainer.learner.model
+    data, settings = trainer.data, trainer.config.train
+    lines = [
+        f"# {trainer.run.directory.name}\n",
+        f"A Transformer of {count_parameters(model):,} parameters, trained by transduce.\n",
+        "## Data\n",
+        f"- training: {inputs.train}; {data.train.tally}",
+        f"- validation: {inputs.valid or 'held out from the training data'}; {data.valid.tally}",
+        f"- vocabulary: {data.tokens.vocab_size:,} byte pairs, shared by both sides\n",
+        "## Training\n",
+        f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "
+        f"tokens a side, {position.tokens:,} target tokens in all, {position.epoch} whole epochs",
+        f"- {clock(position.seconds)} (hours, minutes, seconds) on {trainer.processes.world} "
+        f"process{'es' * (trainer.processes.world > 1)}, {trainer.processes.device.type}",
+        f"- about {training_flops(trainer):.2e} floating-point operations",
+        f"- weights: {what}\n",
+        "## Scores on the validation data\n",
+        f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
+    ]
+    if scores.bleu is not None and scores.exact_match is not None:
+        sentences = min(settings.bleu_sentences, len(data.valid))
+        lines += [
+            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {sentences} sentences)",
+            f"- exact match {100 * scores.exact_match:.1f} %",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def training_flops(trainer: Trainer) -> float:
+    """Six operations for each parameter that each target token meets, forward and backward."""
+    return 6.0 * count_parameters(trainer.learner.model) * trainer.position.tokens
+
+
+def write_inputs(run: Run, inputs: Inputs) -> None:
+    """Remembers the files, so that `transduce train RUN` alone continues."""
+    content: dict[str, object] = {
+        name: text and {"sources": _names(text.sources), "targets": _names(text.targets)}
+        for name, text in (("train", inputs.train), ("valid", inputs.valid))
+    }
+    content["builtin"] = inputs.builtin
+    with atomic.file(run.inputs) as aside:
+        aside.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+def builtin_inputs(run: Run) -> Inputs:
+    """The built-in corpus, as files of the run."""
+    train, valid = (Text((run.builtin(split),)) for split in ("train", "valid"))
+    return Inputs(train, valid, builtin=True)
+
+
+def read_inputs(run: Run) -> Inputs:
+    """The files of a run that has begun."""
+    try:
+        content = json.loads(run.inputs.read_text("utf-8"))
+        if content["builtin"]:
+            return builtin_inputs(run)
+        train, valid = (
+            text and Text(tuple(text["sources"]), tuple(text["targets"]))
+            for text in (content["train"], content["valid"])
+        )
+        return Inputs(train, valid)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{run.inputs} cannot be read: {error}; name the files again") from None
+
+
+def _names(files: tuple[object, ...]) -> list[str]:
+    return [str(file) for file in files]

@@ -1,0 +1,295 @@
+"""The loop: step, report, validate, save; stop when told, go back when the loss is no number."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+
+from transduce.batches import Indices, plan_epoch, rectangles_for
+from transduce.config import Config
+from transduce.errors import UserError
+from transduce.model import Transformer
+from transduce.schedule import learning_rate
+from transduce.store import Store
+from transduce.train import state
+from transduce.train.objective import Gradient, seed_step
+from transduce.train.prepare import Prepared
+from transduce.train.processes import Processes, StopSignal
+from transduce.train.progress import Display, Report, TensorBoard
+from transduce.train.run import Metrics, Run
+from transduce.train.state import Learner, Position
+from transduce.train.validate import Scores, validate
+
+MOST_RETREATS = 3  # times that a loss which is not a number is answered by going back
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How the loop ended: at its last step, by early stopping, or on a signal."""
+
+    position: Position
+    interrupted: bool
+
+
+class Trainer:
+    """One process's part in one run."""
+
+    def __init__(
+        self, run: Run, config: Config, data: Prepared, processes: Processes, display: Display
+    ) -> None:
+        self.run, self.config, self.data = run, config, data
+        self.processes, self.display = processes, display
+        self.learner = self._new_learner()
+        settings, store = config.train, data.train
+        enough = rectangles_for(
+            store.source_lengths,
+            store.target_lengths,
+            settings.tokens_per_batch * settings.accumulate,
+        )
+        self.rectangles = max(settings.accumulate, enough)
+        self.gradient = Gradient(self.learner.model, settings, processes, self.rectangles)
+        found = state.load_newest(run.checkpoints, self.learner, display.say)
+        self.position = found or Position()
+        if found:
+            display.say(f"continuing from step {found.step:,}")
+        self.metrics = Metrics(run.metrics, self.position.step) if processes.first else None
+        self.board = (
+            TensorBoard(run.directory / "tensorboard", self.position.step)
+            if processes.first
+            else None
+        )
+
+    def _new_learner(self) -> Learner:
+        seed_step(self.config.train.seed, 0, 0, 0)  # every process draws the same weights
+        model = Transformer(self.config.model).to(self.processes.device)
+        return Learner(model, self.config.train.ema)
+
+    def train(self, stop: StopSignal) -> Finished:
+        """Steps until the last, or until told to stop; what was done is saved either way."""
+        settings = self.config.train
+        window = _Window()
+        saved = time.monotonic()
+        for batch, epoch_ends in self._batches():
+            outcome = self._step(batch, epoch_ends, stop, window)
+            if outcome == "retreat":
+                return self.train(stop)
+            step = self.position.step
+            done = step >= settings.steps
+            if step % settings.log_steps == 0 or done:
+                self._report(window)
+            if step % settings.validate_steps == 0 or done:
+                done = self._validate() or done
+            minutes = settings.checkpoint_minutes
+            due = minutes is not None and time.monotonic() - saved > 60 * minutes
+            if step % settings.checkpoint_steps == 0 or done or due:
+                self._save(scheduled=True)
+                saved = time.monotonic()
+            elif outcome == "stop":
+                self._save(scheduled=False)
+            if done or outcome == "stop":
+                return Finished(self.position, interrupted=not done)
+        return Finished(self.position, interrupted=False)
+
+    def _batches(self) -> Iterator[tuple[Indices, bool]]:
+        """The batches from the present position on, and whether each is its epoch's last."""
+        settings, store = self.config.train, self.data.train
+        while self.position.step < settings.steps:
+            plan = plan_epoch(
+                store.source_lengths,
+                store.target_lengths,
+                settings.tokens_per_batch * settings.accumulate,
+                settings.seed,
+                self.position.epoch,
+                rectangles=self.rectangles,
+            )
+            for number in range(self.position.batch, len(plan)):
+                yield plan[number], number == len(plan) - 1
+                if self.position.step >= settings.steps:
+                    return
+
+    def _step(self, batch: Indices, epoch_ends: bool, stop: StopSignal, window: "_Window") -> str:
+        began = time.perf_counter()
+        settings, position = self.config.train, self.position
+        self.learner.model.train()
+        seed_step(settings.seed, position.step + 1, self.processes.rank, position.retreats)
+        mine = self.gradient.of(self.data.train, batch)
+        told = float(stop.received is not None)
+        smoothed, nll, told = self.processes.sum([mine.smoothed, mine.nll, told])
+        if not math.isfinite(smoothed):
+            self._retreat()
+            return "retreat"
+        if settings.clip_norm is not None:
+            parameters = self.learner.parameters.values()
+            torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
+        self.learner.update(self._rate(position.step + 1))
+        tokens = target_tokens(self.data.train, batch)
+        seconds = time.perf_counter() - began
+        self.position = replace(
+            position.after(tokens, epoch_ends), seconds=position.seconds + seconds
+        )
+        window.add(smoothed, nll, tokens, seconds)
+        self.display.advance(self.position.step)
+        return "stop" if told else "go on"
+
+    def _rate(self, step: int) -> float:
+        settings = self.config.train
+        rate = learning_rate(
+            step, self.config.model.d_model, settings.warmup_steps, settings.lr_factor
+        )
+        return rate * 0.5**self.position.retreats
+
+    def _retreat(self) -> None:
+        """Goes back to the last checkpoint with half the learning rate and other dropout."""
+        failed, retreats = self.position.step + 1, self.position.retreats + 1
+        if retreats > MOST_RETREATS:
+            raise UserError(
+                f"the loss is not a number at step {failed:,}, again after going back "
+                f"{MOST_RETREATS} times: lower train.lr_factor or set train.clip_norm; "
+                f"the last good state is in {self.run.checkpoints}"
+            )
+        found = state.load_newest(self.run.checkpoints, self.learner, self.display.say)
+        if found is None:
+            fresh = self._new_learner()
+            self.put({name: p.detach() for name, p in fresh.parameters.items()})
+            self.learner = Learner(self.learner.model, self.config.train.ema)
+            found = Position()
+        self.position = replace(found, retreats=retreats)
+        self.display.say(
+            f"the loss was not a number at step {failed:,}: back to step {found.step:,} with half "
+            f"the learning rate ({retreats} of at most {MOST_RETREATS} times)"
+        )
+        self.record(event="retreat", failed_step=failed, retreats=retreats)
+
+    def _report(self, window: "_Window") -> None:
+        if window.tokens == 0:
+            return
+        left = (self.config.train.steps - self.position.step) * window.seconds / window.steps
+        report = Report(
+            step=self.position.step,
+            steps=self.config.train.steps,
+            epoch=self.position.epoch,
+            loss=window.smoothed / window.tokens,
+            perplexity=math.exp(min(window.nll / window.tokens, 700)),
+            learning_rate=self._rate(self.position.step),
+            tokens_per_second=window.tokens / window.seconds,
+            seconds_left=left,
+        )
+        self.display.report(report)
+        self.record(
+            event="train",
+            epoch=report.epoch,
+            loss=report.loss,
+            perplexity=report.perplexity,
+            learning_rate=report.learning_rate,
+            tokens_per_second=report.tokens_per_second,
+            tokens=self.position.tokens,
+            seconds=self.position.seconds,
+        )
+        window.clear()
+
+    def _validate(self) -> bool:
+        """Scores the present weights and keeps the best; True when patience is at an end."""
+        began = time.perf_counter()
+        settings = self.config.train
+        with self._averaged():
+            scores = self.score()
+        better = self.position.best_nll is None or scores.nll < self.position.best_nll
+        self.position = replace(
+            self.position,
+            best_nll=scores.nll if better else self.position.best_nll,
+            stale=0 if better else self.position.stale + 1,
+            seconds=self.position.seconds + time.perf_counter() - began,
+        )
+        if better and self.processes.first:
+            with self._averaged():
+                state.save_best(self.run.best, self.learner.model)
+        self.say_scores(f"step {self.position.step:,}", scores, best=better)
+        self.record(event="validation", **scores_entry(scores))
+        patience = settings.patience
+        if patience is not None and self.position.stale >= patience:
+            self.display.say(f"no improvement in {patience} validations: stopping here")
+            return True
+        return False
+
+    def score(self) -> Scores:
+        """The present weights on the validation data."""
+        sentences = self.config.train.bleu_sentences
+        model, data = self.learner.model, self.data
+        return validate(model, data.valid, data.tokens, sentences, self.processes)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Within it, the weights are their moving average, where one is kept."""
+        mean = self.learner.average
+        held = {name: self.learner.parameters[name].detach().clone() for name in mean}
+        self.put(mean)
+        try:
+            yield
+        finally:
+            self.put(held)
+
+    def put(self, weights: dict[str, torch.Tensor]) -> None:
+        """Makes these the present weights."""
+        with torch.no_grad():
+            for name, weight in weights.items():
+                self.learner.parameters[name].copy_(weight)
+
+    def say_scores(self, what: str, scores: Scores, best: bool = False) -> None:
+        parts = [f"{what}: validation perplexity {scores.perplexity:,.3f}"]
+        if scores.bleu is not None and scores.exact_match is not None:
+            parts.append(f"BLEU {scores.bleu:.1f}")
+            parts.append(f"exact match {100 * scores.exact_match:.1f} %")
+        self.display.say("  ".join(parts) + ("  (best so far)" if best else ""))
+
+    def _save(self, scheduled: bool) -> None:
+        if self.processes.first:
+            state.save(self.run.checkpoints, self.learner, self.position, scheduled)
+            settings = self.config.train
+            state.prune(self.run.checkpoints, max(settings.keep, settings.average))
+
+    def record(self, **entry: object) -> None:
+        if self.metrics is not None and self.board is not None:
+            self.metrics.write(step=self.position.step, **entry)
+            self.board.write(
+                self.position.step, {f"{entry['event']}/{key}": entry[key] for key in entry}
+            )
+
+    def close(self) -> None:
+        if self.metrics is not None and self.board is not None:
+            self.metrics.close()
+            self.board.close()
+
+
+class _Window:
+    """Sums over the steps since the last report."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.smoothed = self.nll = self.seconds = 0.0
+        self.tokens = self.steps = 0
+
+    def add(self, smoothed: float, nll: float, tokens: int, seconds: float) -> None:
+        self.smoothed += smoothed
+        self.nll += nll
+        self.tokens += tokens
+        self.seconds += seconds
+        self.steps += 1
+
+
+def target_tokens(store: Store, batch: Indices) -> int:
+    """How many tokens the decoder predicts in a batch: each sentence's own and its end."""
+    return int(store.target_lengths[batch].sum()) + len(batch)
+
+
+def scores_entry(scores: Scores) -> dict[str, object]:
+    return {
+        "nll": scores.nll,
+        "perplexity": scores.perplexity,
+        "bleu": scores.bleu,
+        "exact_match": scores.exact_match,
+    }

@@ -1,0 +1,117 @@
+"""One step: the gradient of a batch, and what is reported of it."""
+
+import contextlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from transduce.batches import Batch, Indices, collate, split
+from transduce.config import TrainConfig
+from transduce.loss import sequence_loss
+from transduce.model import Transformer
+from transduce.store import Store
+from transduce.train.processes import Processes
+
+
+class Objective(nn.Module):
+    """The network with its loss: what is differentiated."""
+
+    def __init__(self, model: Transformer, smoothing: float) -> None:
+        super().__init__()
+        self.model = model
+        self.smoothing = smoothing
+
+    def forward(
+        self, source: Tensor, target_in: Tensor, target_out: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The sums over target tokens of the loss with and without smoothing."""
+        states, _ = self.model.decode_states(target_in, self.model.encode(source))
+        output, config = self.model.output, self.model.config
+        loss = sequence_loss(
+            states, target_out, output.weight, output.bias, self.smoothing, config.pad_id
+        )
+        return loss.smoothed, loss.nll
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Sums over this process's share of a batch."""
+
+    smoothed: float
+    nll: float
+
+
+class Gradient:
+    """Computes the gradient of whole batches, in parts, on one process or many."""
+
+    def __init__(
+        self, model: Transformer, config: TrainConfig, processes: Processes, parts: int = 1
+    ) -> None:
+        """`parts` is in how many rectangles each process computes its share of a batch."""
+        self.processes = processes
+        self.parts = parts
+        self.dtype = precision(config.precision, processes.device)
+        objective: nn.Module = Objective(model, config.label_smoothing)
+        if config.compile:
+            objective = torch.compile(objective, dynamic=True)  # type: ignore[assignment]
+        self.parallel = (
+            DistributedDataParallel(objective, gradient_as_bucket_view=True)
+            if processes.world > 1
+            else None
+        )
+        self.objective = objective
+
+    def of(self, store: Store, batch: Indices) -> StepResult:
+        """Leaves in every parameter the gradient of the mean loss of the batch's target tokens.
+
+        The batch is the same whatever the number of processes: each takes its parts of it, and
+        each knows how many tokens the whole of it has, so that the mean is over all of them.
+        """
+        world, rank = self.processes.world, self.processes.rank
+        tokens = int(store.target_lengths[batch].sum()) + len(batch)
+        parts = split(batch, self.parts * world, store.source_lengths, store.target_lengths)
+        mine = parts[rank::world]
+        smoothed = nll = 0.0
+        for number, part in enumerate(mine):
+            last = number == len(mine) - 1
+            if len(part) == 0 and not (last and world > 1):
+                continue
+            # with nothing of its own, a process still answers the others, with a gradient of zero
+            scale = world / tokens if len(part) else 0.0
+            sums = self._backward(collate(store, part if len(part) else batch[:1]), scale, last)
+            if len(part):
+                smoothed, nll = smoothed + sums[0], nll + sums[1]
+        return StepResult(smoothed, nll)
+
+    def _backward(self, batch: Batch, scale: float, last: bool) -> tuple[float, float]:
+        batch = batch.to(self.processes.device)
+        quiet = self.parallel.no_sync() if self.parallel and not last else contextlib.nullcontext()
+        with quiet:
+            with autocast(self.processes.device, self.dtype):
+                run = self.parallel or self.objective
+                smoothed, nll = run(batch.source, batch.target_in, batch.target_out)
+            (smoothed * scale).backward()
+        return float(smoothed.detach()), float(nll.detach())
+
+
+def precision(setting: str, device: torch.device) -> torch.dtype:
+    """The type that matrix products are computed in."""
+    if setting == "auto":
+        supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if supported else torch.float32
+    return torch.bfloat16 if setting == "bfloat16" else torch.float32
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> contextlib.AbstractContextManager[None]:
+    if dtype == torch.float32:
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, dtype=dtype)
+
+
+def seed_step(seed: int, step: int, rank: int, retreats: int) -> None:
+    """Makes the step's dropout a function of where in which run it is."""
+    words = np.random.SeedSequence([seed, step, rank, retreats]).generate_state(2)
+    torch.manual_seed(int(words[0]) << 32 | int(words[1]))

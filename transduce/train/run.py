@@ -1,0 +1,158 @@
+"""The run directory: what it holds, who may write to it, and its record."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transduce import atomic
+from transduce.config import Config, config_of, read_toml
+from transduce.errors import ConfigError, UserError
+
+DERIVED = "model.vocab_size"  # what the corpus supports of data.vocab_size
+
+# What may change between a run's beginning and its continuation without changing its results.
+FREE = {
+    "train.steps",
+    "train.log_steps",
+    "train.keep",
+    "train.average",
+    "train.checkpoint_steps",
+    "train.checkpoint_minutes",
+    "train.validate_steps",
+    "train.bleu_sentences",
+    "train.patience",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where everything of a run is."""
+
+    directory: Path
+
+    @property
+    def config(self) -> Path:
+        return self.directory / "config.toml"
+
+    def builtin(self, split: str) -> Path:
+        """A part of the built-in corpus, where the run uses it."""
+        return self.directory / "text" / f"{split}.tsv"
+
+    @property
+    def inputs(self) -> Path:
+        return self.directory / "inputs.json"
+
+    @property
+    def tokens(self) -> Path:
+        return self.directory / "tokens.model"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.directory / "checkpoints"
+
+    @property
+    def best(self) -> Path:
+        return self.directory / "checkpoints" / "best"
+
+    @property
+    def metrics(self) -> Path:
+        return self.directory / "metrics.jsonl"
+
+    @property
+    def model(self) -> Path:
+        return self.directory / "model"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the run for this process; the lock falls with the process, however that ends."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with (self.directory / "lock").open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise UserError(
+                    f"{self.directory} is being trained by process {file.read().strip()}: wait "
+                    "until it ends, or train into another directory"
+                ) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            yield
+
+
+def refuse_other_settings(run: Run, config: Config) -> None:
+    """Refuses to continue a run with other settings than it began with."""
+    if run.config.exists():
+        begun = flat(read_config(run))
+        for name, value in flat(config).items():
+            if begun.get(name) != value and name not in FREE | {DERIVED}:
+                raise ConfigError(
+                    f"{run.directory} was begun with {name} = {begun.get(name)!r}, not {value!r}: "
+                    "continue it with the same settings, or train into another directory"
+                )
+
+
+def read_config(run: Run) -> Config:
+    """The settings that a run began with."""
+    return config_of(read_toml(run.config))
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Every setting under its full name."""
+    sections = config.model_dump(mode="json")
+    return {
+        f"{section}.{key}": value
+        for section, settings in sections.items()
+        for key, value in settings.items()
+    }
+
+
+def write_config(file: Path, config: Config) -> None:
+    """All settings, also those that are the paper's, as TOML."""
+    lines = ["# Every setting of this run. `transduce train` on this directory continues it.\n"]
+    for section, settings in config.model_dump(mode="json", exclude_none=True).items():
+        lines.append(f"[{section}]\n")
+        lines += [f"{key} = {json.dumps(value)}\n" for key, value in settings.items()]
+        lines.append("\n")
+    with atomic.file(file) as aside:
+        aside.write_text("".join(lines), "utf-8")
+
+
+class Metrics:
+    """metrics.jsonl: one JSON object a line, kept in step with the checkpoint that continues it."""
+
+    def __init__(self, file: Path, step: int) -> None:
+        """Entries after `step` were made by work that was lost, and will be made again."""
+        kept = [line for line in read_metrics(file) if line["step"] <= step]
+        with atomic.file(file) as aside:
+            aside.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
+        self._stream = file.open("a", encoding="utf-8")
+
+    def write(self, **entry: Any) -> None:
+        self._stream.write(json.dumps(entry) + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def read_metrics(file: Path) -> list[Mapping[str, Any]]:
+    """The record of a run so far; a line that was cut short is left out."""
+    entries = []
+    if file.exists():
+        for line in file.read_text("utf-8").split("\n"):
+            try:
+                entries.append(json.loads(line))
+            except ValueError:
+                continue
+    return entries
