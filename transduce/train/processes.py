@@ -10,6 +10,11 @@ from types import FrameType
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
+
+
+PATIENCE = timedelta(minutes=30)  # with the others: the first may be validating
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,16 @@ def join() -> Iterator[Processes]:
     if world == 1:
         yield Processes(0, 1, device)
         return
-    distributed.init_process_group("nccl" if gpu else "gloo", timeout=timedelta(minutes=30))
+    # A restarted group must not read the addresses that the group before it left in the store.
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    shared, _, _ = next(rendezvous("env://", timeout=PATIENCE))
+    distributed.init_process_group(
+        "nccl" if gpu else "gloo",
+        store=PrefixStore(f"attempt-{attempt}", shared),
+        rank=rank,
+        world_size=world,
+        timeout=PATIENCE,
+    )
     try:
         yield Processes(rank, world, device)
     finally:
