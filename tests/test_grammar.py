@@ -212,6 +212,9 @@ HAND_TRANSLATED: dict[str, Sentence] = {
     "Yesterday, nobody saw him. | Gestern hat ihn niemand gesehen.": said(
         words.NOBODY, do("see", HE), "past", opener=YESTERDAY
     ),
+    "Yesterday, somebody called Anna. | Gestern hat jemand Anna angerufen.": said(
+        words.SOMEBODY, do("call", ANNA), "past", opener=YESTERDAY
+    ),
     "She comes to the school by bus every day. | "
     "Sie kommt jeden Tag mit dem Bus in die Schule.": said(
         SHE,

@@ -1,4 +1,4 @@
-"""`transduce info`: what a model directory holds."""
+"""`transduce info`: what a model directory holds, or how a run is doing."""
 
 from pathlib import Path
 
@@ -7,11 +7,62 @@ import click
 from transduce.cli.options import as_json
 
 
-@click.command("info", short_help="Say what a model directory holds.")
+@click.command("info", short_help="Say what a model directory or a run holds.")
 @click.argument("directory", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Draw the learning curve of a run: .svg .png .pdf",
+)
 @as_json
-def info_command(directory: Path, as_json: bool) -> None:
-    """Say what the model in DIRECTORY is: sizes, settings and checksums."""
+def info_command(directory: Path, output: Path | None, as_json: bool) -> None:
+    """Say what the model in DIRECTORY is: sizes, settings and checksums.
+
+    If DIRECTORY is a run, say how its training goes: data, progress, scores and checkpoints, with
+    the learning curve.
+    """
+    from transduce.errors import UserError
+    from transduce.history import is_run
+
+    if is_run(directory):
+        _tell_run(directory, output, as_json)
+    elif output is not None:
+        raise UserError(f"{directory} is not a run: only a run has a learning curve")
+    else:
+        _tell_model(directory, as_json)
+
+
+def _tell_run(directory: Path, output: Path | None, as_json: bool) -> None:
+    import json
+    from dataclasses import asdict
+
+    from transduce import history
+    from transduce.errors import UserError
+    from transduce.figures.series import curves_of
+    from transduce.train.run import Run, read_metrics
+
+    run = Run(directory)
+    curves = curves_of(read_metrics(run.metrics))
+    if output is not None:
+        from transduce.figures.curve import draw_curves
+
+        if curves.last_step == 0:
+            raise UserError(f"{directory} has no learning curve yet: its training has not begun")
+        draw_curves(curves, directory.resolve().name, output)
+        click.echo(f"{output}: written", err=True)
+    known = history.read_history(run)
+    if as_json:
+        facts = {**asdict(known), "curves": asdict(curves)}
+        click.echo(json.dumps(facts, indent=2, default=str))
+        return
+    click.echo(history.render(known))
+    if curves.last_step:
+        from transduce.figures.terminal import plots
+
+        click.echo("\n" + plots(curves))
+
+
+def _tell_model(directory: Path, as_json: bool) -> None:
     import json
 
     from transduce.checkpoint import load_model, read_json

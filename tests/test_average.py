@@ -1,0 +1,166 @@
+"""§6.1: the mean of the last checkpoints, exactly."""
+
+import json
+import shutil
+from pathlib import Path
+
+import digits
+import pytest
+import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file
+
+from transduce.checkpoint import load_model, sha256
+from transduce.cli import main
+
+
+def invoke(*args: str):
+    return CliRunner().invoke(main, [*args])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A run with checkpoints at steps 2, 4, 6, 8, 10 and 12, whose model is the mean of five."""
+    folder = tmp_path_factory.mktemp("runs")
+    train = digits.write(folder / "train.tsv", digits.pairs(300, seed=1))
+    steps = ("train.steps=12", "train.checkpoint_steps=2", "train.validate_steps=12")
+    settings = digits.settings(*digits.SMALL, *steps, "train.keep=6")
+    run = folder / "run"
+    result = invoke("train", str(run), "--train", str(train), *settings)
+    assert result.exit_code == 0, result.output
+    return run
+
+
+@pytest.fixture
+def run(finished, tmp_path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def checkpoint(run: Path, step: int) -> Path:
+    return run / "checkpoints" / f"step-{step:08d}"
+
+
+def mean(run: Path, *steps: int) -> dict[str, torch.Tensor]:
+    several = [load_file(checkpoint(run, step) / "model.safetensors") for step in steps]
+    return {
+        name: torch.stack([weights[name].double() for weights in several]).mean(0).float()
+        for name in several[0]
+    }
+
+
+def assert_equal(model: Path, weights: dict[str, torch.Tensor]) -> None:
+    found = load_file(model / "model.safetensors")
+    assert found.keys() == weights.keys()
+    for name, weight in weights.items():
+        torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-7)
+
+
+def damage(run: Path, step: int) -> Path:
+    file = checkpoint(run, step) / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    return file
+
+
+def test_the_model_is_the_arithmetic_mean_of_the_last_checkpoints(run, tmp_path) -> None:
+    result = invoke("average", str(run), "--last", "3", "--output", str(tmp_path / "mean"))
+    assert result.exit_code == 0, result.stderr
+    assert_equal(tmp_path / "mean", mean(run, 8, 10, 12))
+    parameters = sum(p.numel() for p in load_model(tmp_path / "mean").model.parameters())
+    assert result.stderr == (
+        f"{tmp_path / 'mean'}: mean of 3 checkpoints (steps 8, 10, 12); {parameters:,} parameters\n"
+    )
+
+
+def test_averaging_five_gives_the_model_that_training_left(run) -> None:
+    left = (run / "model" / "model.safetensors").read_bytes()
+    scores = [line for line in card(run).split("\n") if "perplexity" in line]
+    assert invoke("average", str(run), "--last", "1").exit_code == 0
+    assert (run / "model" / "model.safetensors").read_bytes() != left
+    assert invoke("average", str(run)).exit_code == 0
+    assert (run / "model" / "model.safetensors").read_bytes() == left
+    assert [line for line in card(run).split("\n") if "perplexity" in line] == scores
+
+
+def card(run: Path) -> str:
+    return (run / "model" / "card.md").read_text("utf-8")
+
+
+def test_the_card_says_what_was_averaged(run) -> None:
+    assert invoke("average", str(run), "--last", "2").exit_code == 0
+    assert "- weights: mean of 2 checkpoints (steps 10, 12)\n" in card(run)
+    assert "- training: train.tsv; " in card(run)
+    assert (run / "model" / "tokens.model").read_bytes() == (run / "tokens.model").read_bytes()
+
+
+def test_fewer_checkpoints_than_asked_for_are_all_averaged(run) -> None:
+    for step in (2, 4, 6, 8):
+        shutil.rmtree(checkpoint(run, step))
+    result = invoke("average", str(run))
+    assert result.exit_code == 0
+    assert result.stderr.startswith("2 checkpoints are there, not 5: all are averaged\n")
+    assert_equal(run / "model", mean(run, 10, 12))
+
+
+def test_a_damaged_checkpoint_is_named_and_left_out(run) -> None:
+    file = damage(run, 10)
+    result = invoke("average", str(run), "--last", "3")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(
+        f"{file} is damaged: its checksum is not the one in checksums.json; it is left out\n"
+    )
+    assert_equal(run / "model", mean(run, 6, 8, 12))
+
+
+def test_a_checkpoint_that_a_signal_asked_for_takes_no_part(run) -> None:
+    folder = checkpoint(run, 12)
+    state = json.loads((folder / "state.json").read_text("utf-8"))
+    (folder / "state.json").write_text(json.dumps({**state, "scheduled": False}), "utf-8")
+    sums = {f.name: sha256(f) for f in folder.iterdir() if f.name != "checksums.json"}
+    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+    assert invoke("average", str(run), "--last", "2").exit_code == 0
+    assert_equal(run / "model", mean(run, 8, 10))
+
+
+def test_without_the_encoded_corpus_the_mean_is_made_but_not_scored(run) -> None:
+    shutil.rmtree(run / "data")
+    result = invoke("average", str(run))
+    assert result.exit_code == 0
+    assert "without it the mean is not scored" in result.stderr
+    assert "perplexity" not in card(run)
+
+
+def refusal(*args: str) -> str:
+    result = invoke("average", *args)
+    assert result.exit_code == 2
+    return result.stderr.split("\n")[-2]
+
+
+def test_a_run_without_checkpoints_is_refused(run) -> None:
+    shutil.rmtree(run / "checkpoints")
+    assert refusal(str(run)) == (
+        f"transduce: {run} has no checkpoint to average yet: train it first"
+    )
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_is_refused(run) -> None:
+    for step in (2, 4, 6, 8, 10, 12):
+        damage(run, step)
+    assert refusal(str(run)) == (
+        f"transduce: {run} has no checkpoint to average: none is whole and on schedule"
+    )
+
+
+def test_a_directory_that_is_no_run_is_refused(tmp_path) -> None:
+    assert refusal(str(tmp_path)) == f"transduce: {tmp_path} is not a run: it has no config.toml"
+
+
+def test_what_is_no_model_directory_is_never_overwritten(run, tmp_path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("mine", "utf-8")
+    assert refusal(str(run), "--output", str(notes)) == (
+        f"transduce: {notes} is not empty and not a model directory: name another with --output"
+    )
+    assert (notes / "a.txt").read_text("utf-8") == "mine"

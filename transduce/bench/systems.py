@@ -1,0 +1,109 @@
+"""What is compared: a network with its optimiser and loss, taking whole training steps."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from transduce.batches import Indices, collate, plan_epoch
+from transduce.bench.peers import OURS, Marian, TorchTransformer
+from transduce.checkpoint import load_model
+from transduce.config import TrainConfig
+from transduce.schedule import learning_rate
+from transduce.store import Store
+from transduce.tokens import PAD
+from transduce.train.objective import Gradient, seed_step
+from transduce.train.prepare import reopen
+from transduce.train.processes import Processes
+from transduce.train.run import Run, read_config
+from transduce.train.state import Learner
+
+
+class Ours:
+    """`transduce train`, but for its reports and checkpoints."""
+
+    def __init__(self, run: Run) -> None:
+        self.config, self.store = read_config(run), reopen(run).train
+        self.network = load_model(run.model).model
+        self.learner = Learner(self.network)
+        alone = Processes(0, 1, torch.device("cpu"))
+        self.gradient = Gradient(self.network, self.config.train, alone)
+
+    def step(self, number: int, batch: Indices) -> None:
+        """Forward, loss, backward and optimiser; the first step is number 1."""
+        seed_step(self.config.train.seed, number, 0, 0)
+        self.network.train()
+        self.gradient.of(self.store, batch)
+        self.learner.update(rate_of(number, self.config.model.d_model, self.config.train))
+
+
+class Peer:
+    """The training loop that a user of another library writes, with Adam's default form."""
+
+    def __init__(self, run: Run, network: nn.Module) -> None:
+        self.config, self.store = read_config(run), reopen(run).train
+        self.network = network
+        self.optimiser = torch.optim.Adam(network.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        torch.manual_seed(self.config.train.seed)
+
+    def step(self, number: int, batch: Indices) -> None:
+        """The same, with the same learning rate."""
+        rectangle = collate(self.store, batch)
+        self.network.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_of(number, self.config.model.d_model, self.config.train)
+        self.optimiser.zero_grad()
+        loss = F.cross_entropy(
+            self.network(rectangle.source, rectangle.target_in).flatten(0, 1),
+            rectangle.target_out.flatten(),
+            ignore_index=PAD,
+            label_smoothing=self.config.train.label_smoothing,
+        )
+        loss.backward()
+        self.optimiser.step()
+
+
+def system_of(name: str, run: Run) -> Ours | Peer:
+    """A system at the weights that the run begins with."""
+    if name == OURS:
+        return Ours(run)
+    if name == "huggingface":
+        return Peer(run, Marian(marian_directory(run)))
+    network = TorchTransformer(read_config(run).model)
+    network.copy_from(load_model(run.model).model)
+    return Peer(run, network)
+
+
+def marian_directory(run: Run) -> Path:
+    """Where the run's first weights are, in Hugging Face's form."""
+    return run.directory / "huggingface"
+
+
+def rate_of(number: int, d_model: int, train: TrainConfig) -> float:
+    return learning_rate(number, d_model, train.warmup_steps, train.lr_factor)
+
+
+def batches_of(store: Store, train: TrainConfig) -> Iterator[Indices]:
+    """The batches of training, epoch after epoch: the same for every system."""
+    for epoch in count():
+        yield from plan_epoch(
+            store.source_lengths, store.target_lengths, train.tokens_per_batch, train.seed, epoch
+        )
+
+
+@torch.inference_mode()
+def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
+    """−log p of a token, without smoothing and without dropout."""
+    network.eval()
+    total, tokens = 0.0, 0
+    lengths = store.source_lengths, store.target_lengths
+    for indices in plan_epoch(*lengths, tokens_per_batch, seed=0, epoch=0):
+        batch = collate(store, indices)
+        logits = network(batch.source, batch.target_in).flatten(0, 1)
+        gold = batch.target_out.flatten()
+        total += float(F.cross_entropy(logits, gold, ignore_index=PAD, reduction="sum"))
+        tokens += batch.target_tokens
+    return total / tokens

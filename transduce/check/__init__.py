@@ -1,0 +1,1 @@
+"""Preflight: what training on some text would be like, before an hour is spent."""

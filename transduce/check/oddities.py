@@ -1,0 +1,126 @@
+"""Lines that are text, but perhaps not the text one thinks one has."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+SideName = Literal["source", "target"]
+
+_ODD = re.compile(
+    "[\x7f-\xa0\xad\u0300-\u036f\u200b-\u200f\u2028\u2029\u202f\u2060\ufeff\ufffd\ue000-\uf8ff]"
+    "|[ÂÃ][\x80-\xbf]|â€"
+)
+_ENTITY = re.compile(r"&(?:[a-z]+|#\d+|#x[0-9a-fA-F]+);")
+_DECOMPOSED = range(0x0300, 0x0370)
+_PRIVATE = range(0xE000, 0xF900)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that lines may have. From this share of a side's lines on, it is reported."""
+
+    what: str
+    reported: float = 0.0
+    warned: float | None = None  # from this share on it is a warning, which ends with `advice`
+    advice: str = ""
+
+
+KINDS = {
+    "tokenised": Kind(
+        'a space before "." or ","',
+        0.05,
+        0.2,
+        "the text looks tokenised; give raw text, since the vocabulary needs no tokeniser",
+    ),
+    "subwords": Kind(
+        'subword marks "@@ " or "▁"', 0.0, 0.02, "give the text as it was before it was split"
+    ),
+    "entities": Kind("HTML entities such as &quot;", 0.0, 0.02, "replace them by what they mean"),
+    "misread": Kind(
+        "UTF-8 once read as Latin-1 (Ã¤ for ä)", 0.0, 0.002, "repair the text's encoding"
+    ),
+    "lost": Kind("characters lost before (U+FFFD)", 0.0, 0.002, "repair the text's encoding"),
+    "controls": Kind("control characters (U+007F to U+009F)"),
+    "separators": Kind("line separators inside a line (U+2028, U+2029, U+0085)"),
+    "no-break": Kind("no-break spaces (U+00A0, U+202F)"),
+    "invisible": Kind("invisible characters (zero-width, soft hyphen)"),
+    "decomposed": Kind("accents as characters of their own (decomposed)"),
+    "private": Kind("private-use characters"),
+    "lowercase": Kind("letters, none of them a capital", 0.9),
+}
+
+
+def oddities_of(text: str) -> list[str]:
+    """The kinds of which a line is an example."""
+    kinds = []
+    if " ." in text or " ," in text:
+        kinds.append("tokenised")
+    if "@@ " in text or "▁" in text:
+        kinds.append("subwords")
+    if "&" in text and _ENTITY.search(text):
+        kinds.append("entities")
+    if text.islower():
+        kinds.append("lowercase")
+    if not text.isascii():
+        kinds += {_kind_of(found) for found in _ODD.findall(text)}
+    return kinds
+
+
+def _kind_of(found: str) -> str:
+    code = ord(found[0])
+    if len(found) > 1:
+        return "misread"
+    if found in "\x85\u2028\u2029":
+        return "separators"
+    if found in "\xa0\u202f":
+        return "no-break"
+    if found == "\ufffd":
+        return "lost"
+    if code in _DECOMPOSED:
+        return "decomposed"
+    if code in _PRIVATE:
+        return "private"
+    return "controls" if code < 0xA0 or code == 0x7F else "invisible"
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """How many lines of one side are odd in one way."""
+
+    kind: str
+    what: str
+    side: SideName
+    lines: int
+    share: float
+    first: str  # where
+    warning: str | None
+
+
+@dataclass
+class Oddities:
+    """A count of them, line by line."""
+
+    counts: dict[tuple[str, SideName], int] = field(default_factory=dict)
+    first: dict[tuple[str, SideName], int] = field(default_factory=dict)
+
+    def add(self, number: int, side: SideName, text: str) -> None:
+        for kind in oddities_of(text):
+            key = kind, side
+            self.counts[key] = self.counts.get(key, 0) + 1
+            self.first.setdefault(key, number)
+
+    def found(self, lines: int, where: Callable[[int, SideName], str]) -> list[Oddity]:
+        """What is worth reporting of so many lines a side, the gravest first."""
+        oddities = []
+        for (name, side), count in self.counts.items():
+            kind, share = KINDS[name], count / lines
+            if share < kind.reported:
+                continue
+            warning = None
+            if kind.warned is not None and share >= kind.warned:
+                warning = f"{count:,} of {lines:,} {side} lines have {kind.what}: {kind.advice}"
+            place = where(self.first[name, side], side)
+            oddities.append(Oddity(name, kind.what, side, count, share, place, warning))
+        order = list(KINDS)
+        return sorted(oddities, key=lambda odd: (order.index(odd.kind), odd.side))

@@ -1,0 +1,166 @@
+"""Sentences of validation or test data that are in the training data as well."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int, UInt64
+
+from transduce.check.oddities import SideName
+from transduce.check.text import Places
+from transduce.corpus.pair import Pair
+from transduce.train.prepare import Text
+
+RUN = 13  # words in a row that two sentences hardly share by chance
+CHUNK = 4096  # training pairs whose runs of words are looked up together
+EXAMPLES = 3
+
+Match = Literal["pair", "source", "target", "near"]
+
+_WORD = re.compile(r"\w+")
+_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of an earlier word is lost
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A held-out sentence and the training sentence that gives it away."""
+
+    where: str
+    training: str
+    match: Match
+    text: str
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many held-out sentences are in the training data, but for case and spaces."""
+
+    sentences: int
+    seen: int  # with either side
+    source: int
+    target: int
+    pair: int  # both sides, in one and the same pair
+    near: int  # others that share a run of words with a training sentence
+    long_enough: int  # have such a run, on either side
+    examples: list[Shared]
+
+
+def normal(text: str) -> str:
+    """The text but for case and spaces."""
+    return " ".join(text.casefold().split())
+
+
+def runs_of(
+    texts: Sequence[str],
+) -> tuple[UInt64[np.ndarray, " runs"], Int[np.ndarray, " runs"]]:
+    """A number for every run of words, punctuation left out, and the text that it is in."""
+    words = [_WORD.findall(text.casefold()) for text in texts]
+    counts = [len(some) for some in words]
+    numbers = np.fromiter(map(hash, chain.from_iterable(words)), np.int64, sum(counts))
+    rows = np.repeat(np.arange(len(texts)), counts)
+    size = max(0, len(numbers) - RUN + 1)
+    runs = np.zeros(size, np.uint64)
+    for start in range(RUN):
+        runs = runs * _BASE + numbers[start : start + size].view(np.uint64)
+    inside = rows[:size] == rows[len(rows) - size :]
+    return runs[inside], rows[:size][inside]
+
+
+class _Side:
+    """One side of the held-out sentences, known by their whole text and by their runs of words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.whole: dict[str, list[int]] = {}
+        for row, text in enumerate(texts):
+            self.whole.setdefault(normal(text), []).append(row)
+        runs, rows = runs_of(texts)
+        order = np.argsort(runs, kind="stable")
+        self.runs, self.rows = runs[order], rows[order]
+
+    def sharing_runs(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """Which of the held-out sentences shares a run with which of these."""
+        if len(self.runs) == 0:
+            return []
+        runs, rows = runs_of(texts)
+        first = np.searchsorted(self.runs, runs, "left")
+        last = np.searchsorted(self.runs, runs, "right")
+        return [
+            (int(held), int(rows[place]))
+            for place in np.flatnonzero(last > first)
+            for held in self.rows[first[place] : last[place]]
+        ]
+
+
+class Search:
+    """Looks for held-out sentences among training pairs, which it sees once, one by one."""
+
+    def __init__(self, text: Text, training: Places) -> None:
+        self.places, self.training = Places(text), training
+        pairs = list(text.pairs())
+        self.sides: dict[SideName, _Side] = {
+            "source": _Side([pair.source for pair in pairs]),
+            "target": _Side([pair.target for pair in pairs]),
+        }
+        # the row of a held-out sentence → the number of the first training pair that has it
+        self.found: dict[Match, dict[int, int]] = {"pair": {}, "source": {}, "target": {}}
+        self.near: dict[int, int] = {}
+        self._waiting: list[tuple[int, Pair]] = []
+
+    def look(self, number: int, pair: Pair) -> None:
+        sources = self.sides["source"].whole.get(normal(pair.source), [])
+        targets = self.sides["target"].whole.get(normal(pair.target), [])
+        matches: tuple[tuple[Match, Sequence[int]], ...] = (
+            ("source", sources),
+            ("target", targets),
+            ("pair", [row for row in sources if row in targets]),
+        )
+        for match, rows in matches:
+            for row in rows:
+                self.found[match].setdefault(row, number)
+        self._waiting.append((number, pair))
+        if len(self._waiting) == CHUNK:
+            self._look_closer()
+
+    def _look_closer(self) -> None:
+        sources = [pair.source for _, pair in self._waiting]
+        targets = [pair.target for _, pair in self._waiting]
+        for side, texts in ((self.sides["source"], sources), (self.sides["target"], targets)):
+            for held, row in side.sharing_runs(texts):
+                self.near.setdefault(held, self._waiting[row][0])
+        self._waiting.clear()
+
+    def result(self) -> Overlap:
+        """When all training pairs have been seen."""
+        self._look_closer()
+        seen = self.found["source"].keys() | self.found["target"].keys()
+        near = {row: number for row, number in self.near.items() if row not in seen}
+        long_enough = {int(row) for side in self.sides.values() for row in side.rows}
+        matches = {**self.found, "near": near}
+        examples: dict[int, Shared] = {}
+        for match, rows in matches.items():
+            for row, number in sorted(rows.items()):
+                if len(examples) < EXAMPLES and row not in examples:
+                    examples[row] = self._example(row, number, match)
+        return Overlap(
+            sentences=len(self.sides["source"].texts),
+            seen=len(seen),
+            source=len(self.found["source"]),
+            target=len(self.found["target"]),
+            pair=len(self.found["pair"]),
+            near=len(near),
+            long_enough=len(long_enough),
+            examples=list(examples.values()),
+        )
+
+    def _example(self, row: int, number: int, match: Match) -> Shared:
+        side: SideName = "target" if match == "target" else "source"
+        return Shared(
+            where=self.places(row + 1, side),
+            training=self.training(number, side),
+            match=match,
+            text=self.sides[side].texts[row],
+        )

@@ -1,0 +1,119 @@
+"""Everything that training would do but train: the same settings, files, filters and batches."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from transduce.check.advice import warnings_of
+from transduce.check.overlap import Overlap, Search
+from transduce.check.sizes import Batching, Network, batching_of, network_of, plan_of
+from transduce.check.text import Places, Survey, survey, survey_unfiltered
+from transduce.check.timing import Timing, is_busy, time_steps
+from transduce.check.vocabulary import Vocabulary, vocabulary_of
+from transduce.config import Config
+from transduce.corpus.pair import Pair
+from transduce.train.allocator import keep_memory
+from transduce.train.job import Inputs
+from transduce.train.prepare import Prepared, Text, generate_builtin, prepare, rules_of
+from transduce.train.processes import join
+from transduce.train.run import Run
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Floating-point operations of the whole training."""
+
+    counted: float  # six for each parameter and target token, as the model's card says
+    by_time: float | None  # Table 2's method: the predicted time × what the machine can do
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """All that `transduce check` says."""
+
+    settings: Config
+    corpora: dict[str, Survey]  # training; validation unless held out; test if given
+    overlaps: dict[str, Overlap]
+    vocabulary: Vocabulary
+    batching: Batching
+    network: Network
+    timing: Timing | None
+    operations: Operations
+    warnings: list[str]
+
+
+def check(
+    run: Run,
+    config: Config,
+    inputs: Inputs,
+    test: Text | None,
+    timed: bool,
+    progress: Progress,
+) -> Preflight:
+    """Prepares the data as training does, into an empty run, and looks at all of it."""
+    busy = is_busy()  # before this is what keeps it busy
+    keep_memory()
+    notes: list[str] = []
+    if inputs.builtin:
+        generate_builtin(run, lambda _: None)
+        test = test or Text((run.builtin("test"),))
+    data = prepare(run, config.data, inputs.train, inputs.valid, notes.append, progress)
+    config = config.replace(model=config.model.replace(vocab_size=data.tokens.vocab_size))
+    plan = plan_of(data.train, config.train)
+    network = network_of(config, plan, data.train)
+    timing = None
+    if timed:  # before anything else takes memory that training would not
+        progress("timing steps", len(data.train))
+        with join() as processes:
+            timing = time_steps(config, data.train, plan, processes, busy)
+    corpora, overlaps = _look_at_text(config, inputs, test, data, progress)
+    batching = batching_of(plan, data.train, config.train)
+    vocabulary = vocabulary_of(config.data, data, notes)
+    operations = Operations(
+        counted=6.0 * network.parameters * batching.target_tokens * config.train.steps,
+        by_time=3600 * timing.hours * timing.machine_flops if timing else None,
+    )
+    warnings = warnings_of(config, corpora, overlaps, vocabulary, batching, network, timing)
+    return Preflight(
+        config, corpora, overlaps, vocabulary, batching, network, timing, operations, warnings
+    )
+
+
+def _look_at_text(
+    config: Config, inputs: Inputs, test: Text | None, data: Prepared, progress: Progress
+) -> tuple[dict[str, Survey], dict[str, Overlap]]:
+    """Each corpus by itself, and the others beside the training data."""
+    rules, tokens = rules_of(config.data), data.tokens
+    training = Places(inputs.train)
+    others = {"validation": inputs.valid, "test": test}
+    searches = {name: Search(text, training) for name, text in others.items() if text}
+
+    def look(number: int, pair: Pair) -> None:
+        if number % 1000 == 0:
+            progress("comparing", number)
+        for search in searches.values():
+            search.look(number, pair)
+
+    held_out = frozenset() if inputs.valid else _held_out(data)
+    corpora = {
+        "training": survey(inputs.train, training, rules, held_out, tokens, data.train, look)
+    }
+    if inputs.valid:
+        corpora["validation"] = survey(
+            inputs.valid,
+            searches["validation"].places,
+            rules,
+            frozenset(),
+            tokens,
+            data.valid,
+            lambda _number, _pair: None,
+        )
+    if test:
+        corpora["test"] = survey_unfiltered(test, searches["test"].places, tokens)
+    return corpora, {name: search.result() for name, search in searches.items()}
+
+
+def _held_out(data: Prepared) -> frozenset[str]:
+    """The source sentences that training sets aside for validation."""
+    return frozenset(data.tokens.decode(data.valid.source(i)) for i in range(len(data.valid)))

@@ -1,0 +1,148 @@
+"""How large a run is: its batches, its parameters and the memory that a step takes."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transduce.batches import Indices, padding, plan_epoch, rectangles_for, split
+from transduce.config import Config, TrainConfig
+from transduce.model import Transformer, count_parameters
+from transduce.store import Lengths, Store
+from transduce.train.loop import target_tokens
+
+PROCESS = 350 * 2**20  # bytes that the program takes before it has a network
+SCATTERED = 1.8  # times its activations are what a step takes, since freed memory is kept
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The batches of the first epoch, as training computes them."""
+
+    batches: list[Indices]
+    parts: int  # in which each batch is computed, one after the other
+    rectangles: list[Indices]  # all of these parts
+
+
+@dataclass(frozen=True)
+class Batching:
+    """What an epoch is, and how many of them the steps are."""
+
+    batches: int  # an epoch
+    sentences: float  # a batch
+    source_tokens: float
+    target_tokens: float
+    parts: int  # in which a batch is computed, one after the other
+    padding: float
+    steps: int
+    epochs: float
+    checkpoints: int  # on schedule
+
+
+def plan_of(store: Store, settings: TrainConfig) -> Plan:
+    """The first epoch's batches; every other epoch has about as many."""
+    lengths = store.source_lengths, store.target_lengths
+    budget = settings.tokens_per_batch * settings.accumulate
+    parts = max(settings.accumulate, rectangles_for(*lengths, budget))
+    batches = plan_epoch(*lengths, budget, settings.seed, 0, rectangles=parts)
+    rectangles = [part for batch in batches for part in split(batch, parts, *lengths) if len(part)]
+    return Plan(batches, parts, rectangles)
+
+
+def batching_of(plan: Plan, store: Store, settings: TrainConfig) -> Batching:
+    count = len(plan.batches)
+    tokens = sum(target_tokens(store, batch) for batch in plan.batches)
+    return Batching(
+        batches=count,
+        sentences=len(store) / count,
+        source_tokens=(store.meta.source_tokens + len(store)) / count,
+        target_tokens=tokens / count,
+        parts=plan.parts,
+        padding=padding(plan.rectangles, store.source_lengths, store.target_lengths),
+        steps=settings.steps,
+        epochs=settings.steps / count,
+        checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
+    )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes, by what they are for."""
+
+    weights: int
+    gradients: int
+    moments: int  # Adam's two
+    moving_average: int
+    activations: int  # of the largest batch: what its backward pass needs of its forward pass
+    estimated_peak: int
+    checkpoint: int  # on disk
+    checkpoints: int  # on disk, all that are kept
+
+
+@dataclass(frozen=True)
+class Network:
+    """The model that would be trained."""
+
+    parameters: int
+    memory: Memory
+
+
+def network_of(config: Config, plan: Plan, store: Store) -> Network:
+    """Of the real modules, on the meta device: shapes without memory or time."""
+    with torch.device("meta"):
+        model = Transformer(config.model).train()
+    parameters = count_parameters(model)
+    weights = 4 * parameters
+    average = weights if config.train.ema else 0
+    largest = max(plan.rectangles, key=lambda part: _cells(store, part))
+    longest = max(plan.rectangles, key=lambda part: _longest(store, part))
+    activations = max(_activations(model, store, part) for part in (largest, longest))
+    held = 4 * weights + average + activations
+    settings = config.train
+    kept = min(
+        max(settings.keep, settings.average),
+        math.ceil(settings.steps / settings.checkpoint_steps),
+    )
+    checkpoint = 3 * weights + average
+    memory = Memory(
+        weights=weights,
+        gradients=weights,
+        moments=2 * weights,
+        moving_average=average,
+        activations=activations,
+        estimated_peak=PROCESS + held + int((SCATTERED - 1) * activations),
+        checkpoint=checkpoint,
+        checkpoints=kept * checkpoint + 2 * weights,  # and the best, and the model
+    )
+    return Network(parameters, memory)
+
+
+def _cells(store: Store, part: Indices) -> int:
+    source, target = store.source_lengths[part].max(), store.target_lengths[part].max()
+    return len(part) * (int(source) + int(target) + 2)
+
+
+def _longest(store: Store, part: Indices) -> int:
+    return int(max(store.source_lengths[part].max(), store.target_lengths[part].max()))
+
+
+def _activations(model: Transformer, store: Store, part: Indices) -> int:
+    """The bytes that autograd keeps of a forward pass of these sentences."""
+    own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+    kept: dict[int, torch.UntypedStorage] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in own:
+            kept[storage._cdata] = storage  # held, so that its address is not used again
+        return tensor
+
+    def shape(lengths: Lengths) -> Tensor:
+        width = int(lengths.max()) + 1
+        return torch.empty(len(part), width, dtype=torch.long, device="meta")
+
+    source, target = shape(store.source_lengths[part]), shape(store.target_lengths[part])
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        model.decode_states(target, model.encode(source))
+    return sum(storage.nbytes() for storage in kept.values())

@@ -1,0 +1,140 @@
+"""`transduce average`: §6.1, the mean of a run's last checkpoints as a model directory."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from transduce.errors import ModelError
+
+if TYPE_CHECKING:
+    from transduce.config import Config
+    from transduce.model import Transformer
+    from transduce.train.prepare import Prepared
+    from transduce.train.run import Run
+
+
+@click.command("average", short_help="Average the last checkpoints of a run.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--last", type=click.IntRange(min=1), default=5, show_default=True, help="Checkpoints."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Model directory [RUN/model].")
+def average_command(run: Path, last: int, output: Path | None) -> None:
+    """Average the weights of the last checkpoints of RUN and leave them as a model directory.
+
+    Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
+    """
+    from transduce.checkpoint import load_weights, save_model
+    from transduce.model import Transformer, count_parameters
+    from transduce.train import state
+    from transduce.train.job import languages_of, read_inputs
+    from transduce.train.run import Run, read_config
+
+    whole = Run(run)
+    out = output or whole.model
+    if not whole.config.exists():
+        raise ModelError(f"{run} is not a run: it has no config.toml")
+    _refuse_other_content(out)
+    paths = _usable(whole, last)
+    config = read_config(whole)
+    model = Transformer(config.model)
+    load_weights(model, state.average(paths), whole.checkpoints)
+    steps = ", ".join(f"{int(path.name.split('-')[1]):,}" for path in paths)
+    what = f"mean of {len(paths)} checkpoint{'s' * (len(paths) > 1)} (steps {steps})"
+    save_model(
+        out,
+        model,
+        card=_card(whole, config, model, paths[-1], what),
+        extra=languages_of(read_inputs(whole)),
+        files={"tokens.model": whole.tokens.read_bytes()},
+    )
+    click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
+
+
+def _usable(run: "Run", last: int) -> list[Path]:
+    """The last checkpoints that were saved on schedule and are whole, oldest first."""
+    from transduce.history import saved_state
+    from transduce.train import state
+
+    found = state.numbered(run.checkpoints)
+    usable: list[Path] = []
+    for path in reversed(found):
+        if len(usable) == last:
+            break
+        saved = saved_state(path)
+        if saved.problem:
+            click.echo(f"{saved.problem}; it is left out", err=True)
+        elif saved.scheduled:
+            usable.append(path)
+    if not usable:
+        raise ModelError(
+            f"{run.directory} has no checkpoint to average"
+            + (": none is whole and on schedule" if found else " yet: train it first")
+        )
+    if len(usable) < last:
+        click.echo(f"{len(usable)} checkpoints are there, not {last}: all are averaged", err=True)
+    return usable[::-1]
+
+
+def _refuse_other_content(out: Path) -> None:
+    model = (out / "config.json").exists() and (out / "model.safetensors").exists()
+    if out.exists() and not model and (not out.is_dir() or any(out.iterdir())):
+        raise ModelError(
+            f"{out} is not empty and not a model directory: name another with --output"
+        )
+
+
+def _card(run: "Run", config: "Config", model: "Transformer", newest: Path, what: str) -> str:
+    """What a reader of the model directory wants to know of it."""
+    import json
+
+    from transduce.errors import InputError
+    from transduce.model import count_parameters
+    from transduce.train.job import read_inputs
+    from transduce.train.prepare import reopen
+    from transduce.train.progress import clock
+
+    position = json.loads((newest / "state.json").read_text("utf-8"))
+    inputs = read_inputs(run)
+    try:
+        data = reopen(run)
+    except InputError as error:
+        click.echo(f"{error}; without it the mean is not scored", err=True)
+        data = None
+    lines = [
+        f"# {run.directory.resolve().name}\n",
+        f"A Transformer of {count_parameters(model):,} parameters, trained by transduce.\n",
+        "## Data\n",
+        f"- training: {inputs.train}" + (f"; {data.train.tally}" if data else ""),
+        f"- validation: {inputs.valid or 'held out from the training data'}"
+        + (f"; {data.valid.tally}" if data else ""),
+        f"- vocabulary: {config.model.vocab_size:,} byte pairs, shared by both sides\n",
+        "## Training\n",
+        f"- {position['step']:,} steps, {position['tokens']:,} target tokens in all, "
+        f"{position['epoch']} whole epochs, {clock(position['seconds'])}",
+        f"- weights: {what}",
+        *(_scores(model, data, config) if data else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scores(model: "Transformer", data: "Prepared", config: "Config") -> list[str]:
+    from transduce.train.processes import join
+    from transduce.train.validate import validate
+
+    wanted = config.train.bleu_sentences
+    with join() as processes:
+        model.to(processes.device)
+        scores = validate(model, data.valid, data.tokens, wanted, processes)
+    lines = [
+        "\n## Scores on the validation data\n",
+        f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
+    ]
+    if scores.bleu is not None and scores.exact_match is not None:
+        sentences = min(wanted, len(data.valid))
+        lines += [
+            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {sentences} sentences)",
+            f"- exact match {100 * scores.exact_match:.1f} %",
+        ]
+    return lines

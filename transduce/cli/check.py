@@ -1,0 +1,57 @@
+"""`transduce check`: what training would be like, before an hour is spent."""
+
+from pathlib import Path
+
+import click
+
+from transduce.cli import options
+
+
+@click.command("check", cls=options.ManyFiles, short_help="Say what training would be like.")
+@options.corpus
+@click.option(
+    "--test",
+    type=click.Path(path_type=Path, allow_dash=True),
+    multiple=True,
+    metavar="SRC TGT",
+    help="Files to look for in the training data.",
+)
+@options.training_settings
+@click.option("--timing/--no-timing", default=True, help="Time a few steps, for 15 s.")
+@options.as_json
+def check_command(
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    test: tuple[Path, ...],
+    task: str,
+    preset: str | None,
+    config: Path | None,
+    overrides: tuple[str, ...],
+    timing: bool,
+    as_json: bool,
+) -> None:
+    """Say what `transduce train` with the same options would do, without training.
+
+    Counts and lengths, everything that would be dropped and why, validation and test sentences
+    that are in the training data, batches, memory, time and operations. What training would refuse
+    is refused with the same sentence.
+    """
+    import tempfile
+
+    from transduce.check import report
+    from transduce.check.preflight import check
+    from transduce.train.prepare import text_of
+    from transduce.train.progress import display
+    from transduce.train.run import Run
+
+    with tempfile.TemporaryDirectory(prefix="transduce-check-") as folder:
+        run = Run(Path(folder))
+        settings, inputs = options.resolve_training(run, train, valid, preset, config, overrides)
+        show = display(settings.train.steps, first=True)
+        try:
+            found = check(
+                run, settings, inputs, text_of(test) if test else None, timing, show.preparing
+            )
+        finally:
+            show.close()
+    click.echo(report.to_json(found) if as_json else report.render(found))
