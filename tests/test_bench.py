@@ -11,7 +11,6 @@ import torch
 from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
-from transduce.bench.operations import training_operations
 from transduce.bench.peers import OURS, PEERS, TorchTransformer
 from transduce.bench.systems import batches_of, loss_of, marian_directory, system_of
 from transduce.bench.train import new_model, set_up, worker
@@ -21,6 +20,7 @@ from transduce.corpus import grammar
 from transduce.errors import UserError
 from transduce.exchange.huggingface import write_huggingface
 from transduce.model import Transformer, attention
+from transduce.model.operations import training_operations
 from transduce.train.objective import Objective
 from transduce.train.prepare import reopen
 from transduce.train.run import Run

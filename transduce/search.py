@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-
 S = TypeVar("S", bound="State")
 
 

@@ -17,7 +17,6 @@ import torch
 
 from transduce.batches import Indices
 from transduce.bench.machine import machine, matmul_peak
-from transduce.bench.operations import training_operations
 from transduce.bench.peers import NAMES, OURS, refuse_absent, silence_transformers
 from transduce.bench.systems import batches_of, marian_directory
 from transduce.bench.table import Column, render_table
@@ -25,6 +24,7 @@ from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
 from transduce.errors import UserError
 from transduce.model import Transformer
+from transduce.model.operations import training_operations
 from transduce.store import Store
 from transduce.train.prepare import Text, generate_builtin, prepare, reopen, text_of
 from transduce.train.run import Run, read_config, write_config

@@ -12,8 +12,7 @@ from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
 from transduce.corpus.pair import Pair
 from transduce.train.allocator import keep_memory
-from transduce.train.job import Inputs
-from transduce.train.prepare import Prepared, Text, generate_builtin, prepare, rules_of
+from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, rules_of
 from transduce.train.processes import join
 from transduce.train.run import Run
 

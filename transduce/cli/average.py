@@ -10,7 +10,6 @@ from transduce.errors import ModelError
 if TYPE_CHECKING:
     from transduce.config import Config
     from transduce.model import Transformer
-    from transduce.train.prepare import Prepared
     from transduce.train.run import Run
 
 
@@ -86,55 +85,32 @@ def _refuse_other_content(out: Path) -> None:
 
 
 def _card(run: "Run", config: "Config", model: "Transformer", newest: Path, what: str) -> str:
-    """What a reader of the model directory wants to know of it."""
-    import json
-
     from transduce.errors import InputError
     from transduce.model import count_parameters
+    from transduce.train.card import write_card
     from transduce.train.job import read_inputs
     from transduce.train.prepare import reopen
-    from transduce.train.progress import clock
+    from transduce.train.processes import join
+    from transduce.train.state import position_of
+    from transduce.train.validate import validate
 
-    position = json.loads((newest / "state.json").read_text("utf-8"))
-    inputs = read_inputs(run)
+    data = scores = None
     try:
         data = reopen(run)
     except InputError as error:
         click.echo(f"{error}; without it the mean is not scored", err=True)
-        data = None
-    lines = [
-        f"# {run.directory.resolve().name}\n",
-        f"A Transformer of {count_parameters(model):,} parameters, trained by transduce.\n",
-        "## Data\n",
-        f"- training: {inputs.train}" + (f"; {data.train.tally}" if data else ""),
-        f"- validation: {inputs.valid or 'held out from the training data'}"
-        + (f"; {data.valid.tally}" if data else ""),
-        f"- vocabulary: {config.model.vocab_size:,} byte pairs, shared by both sides\n",
-        "## Training\n",
-        f"- {position['step']:,} steps, {position['tokens']:,} target tokens in all, "
-        f"{position['epoch']} whole epochs, {clock(position['seconds'])}",
-        f"- weights: {what}",
-        *(_scores(model, data, config) if data else []),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _scores(model: "Transformer", data: "Prepared", config: "Config") -> list[str]:
-    from transduce.train.processes import join
-    from transduce.train.validate import validate
-
-    wanted = config.train.bleu_sentences
-    with join() as processes:
-        model.to(processes.device)
-        scores = validate(model, data.valid, data.tokens, wanted, processes)
-    lines = [
-        "\n## Scores on the validation data\n",
-        f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
-    ]
-    if scores.bleu is not None and scores.exact_match is not None:
-        sentences = min(wanted, len(data.valid))
-        lines += [
-            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {sentences} sentences)",
-            f"- exact match {100 * scores.exact_match:.1f} %",
-        ]
-    return lines
+    if data:
+        with join() as processes:
+            model.to(processes.device)
+            wanted = config.train.bleu_sentences
+            scores = validate(model, data.valid, data.tokens, wanted, processes)
+    return write_card(
+        run.directory.resolve().name,
+        count_parameters(model),
+        config,
+        read_inputs(run),
+        data,
+        position_of(newest),
+        what,
+        scores,
+    )

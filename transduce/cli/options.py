@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from transduce.config import Config
-    from transduce.train.job import Inputs
+    from transduce.train.prepare import Inputs
     from transduce.train.run import Run
 
 Command = Callable[..., Any]
@@ -92,8 +92,8 @@ def resolve_training(
     """The settings and the text of a run: as given, or as it began where nothing is given."""
     from transduce.config import resolve
     from transduce.errors import InputError
-    from transduce.train.job import Inputs, builtin_inputs, read_inputs
-    from transduce.train.prepare import text_of
+    from transduce.train.job import builtin_inputs, read_inputs
+    from transduce.train.prepare import Inputs, text_of
     from transduce.train.run import read_config
 
     if valid and not train:

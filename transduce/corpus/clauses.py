@@ -5,18 +5,14 @@ from dataclasses import replace
 from random import Random
 
 from transduce.corpus import times, verbs
-from transduce.corpus.lexicon import Determiner, Modal, Phrase, Pronoun, Verb
+from transduce.corpus.lexicon import Modal, Phrase, Verb
 from transduce.corpus.noun_phrases import (
-    Reference,
-    at,
-    companion,
     everyone,
     one_of,
     owner_of,
     person,
     pick,
     thing,
-    to,
 )
 from transduce.corpus.nouns import nouns
 from transduce.corpus.syntax import (
@@ -29,10 +25,9 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
+from transduce.corpus.verb_phrases import DEEDS, bases, in_general, is_generic, verb_phrase
 from transduce.corpus.words import (
     BARE,
-    CITIES,
-    COUNTRIES,
     EVERY,
     HAVE_TO,
     LIKE_TO,
@@ -45,52 +40,22 @@ from transduce.corpus.words import (
     A,
 )
 
-
-def _bases(text: str) -> frozenset[str]:
-    """English base forms; what follows is about how their verbs are used."""
-    return frozenset(text.split())
-
-
-_COUNTING = _bases("sell have need see write draw eat")
-_ACQUIRING = _bases("buy order bake cook build bring")
-_INTRODUCING = _bases(
-    "drink wear build plan organize send give lend tell recommend dream steal find paint try "
-    "photograph ask sing read hide lose chase watch visit"
-)
-_LONG_AGO = _bases("visit build travel fly meet sell lose plan organize learn write")
-_GENERIC = _bases("eat cook bake drink order read write learn feed wear draw paint sing like")
-_RARE = _bases(
+_LONG_AGO = bases("visit build travel fly meet sell lose plan organize learn write")
+_RARE = bases(
     "buy sell build steal find hide organize plan solve translate try study recommend lend give "
     "show bring explain dream remember follow congratulate arrive photograph run pay thank look "
-    "see ask"
+    "see ask answer solve"
 )
-_UNINTENDED = _bases("lose miss forget steal wake fall find dream think")
-_SOCIAL = _bases("dance sing jog go ride swim watch play")
-_MANNERS = dict.fromkeys(
-    _bases("eat drink read write clean wash cook"), times.PACES
-) | dict.fromkeys(_bases("open close repair hide"), times.MANNERS)
-_DURING = _bases("sleep laugh eat drink read write call photograph talk sing fall")
-_IN_ALL_WEATHERS = _bases("go drive travel fly stay come jog ride swim play work wait sleep rest")
+_UNINTENDED = bases("lose miss forget steal wake fall find dream think")
+_DURING = bases("sleep laugh eat drink read write call photograph talk sing fall")
+_IN_ALL_WEATHERS = bases("go drive travel fly stay come jog ride swim play work wait sleep rest")
 
-_DEEDS: tuple[tuple[Verb, ...], ...] = (
-    *(verbs.TRANSITIVE,) * 9,
-    *(verbs.INTRANSITIVE,) * 4,
-    *(verbs.PREPOSITIONAL,) * 3,
-    *(verbs.DITRANSITIVE,) * 3,
-    *(verbs.DATIVE,) * 2,
-    *(verbs.MOTION,) * 3,
-    *(verbs.ARRIVAL,),
-    *(verbs.JOURNEY,) * 2,
-    (verbs.STAY,),
-)
-_EVENTS = (*_DEEDS, verbs.HUNTING)
-IN = tuple(Phrase(f"in {p.english}", f"in {p.german}") for p in CITIES + COUNTRIES)
-TO = tuple(Phrase(f"to {p.english}", f"nach {p.german}") for p in CITIES + COUNTRIES)
-IN_CITY, TO_CITY = IN[: len(CITIES)], TO[: len(CITIES)]
+_EVENTS = (*DEEDS, verbs.HUNTING)
 _OCCASIONS = nouns("concert, meeting, exam, game, lecture, party, vacation")
 _NECESSITIES = nouns("resource, phone, computer, car, bag, bed, lamp")
 _WEATHER = nouns("weather")
 
+_RECENT_TIMES = (times.PAST, times.PAST, times.ON_WEEKDAY)
 _PAST_TIMES = (times.PAST, times.PAST, times.ON_WEEKDAY, times.LAST_WEEKDAY, times.DAYS_AGO)
 _LONG_AGO_TIMES = (
     times.LONG_AGO,
@@ -102,58 +67,6 @@ _LONG_AGO_TIMES = (
 )
 _FUTURE_TIMES = (times.FUTURE, times.FUTURE, times.ON_WEEKDAY, times.CLOCK, times.DAY_AND_TIME)
 _FAR_FUTURE_TIMES = (times.LATER, times.FROM_NOW, times.DATES, times.IN_MONTH, times.NEXT_SEASON)
-
-
-def deed(rng: Random, owner: Determiner | None, bare: bool = False) -> VerbPhrase:
-    """Something that people do; bare, without saying with whom or where."""
-    while True:
-        verb = pick(rng, pick(rng, _DEEDS))
-        if verb.by_people and verb.aspect != "state":
-            return verb_phrase(rng, verb, owner, bare)
-
-
-def reference(rng: Random, verb: Verb) -> Reference:
-    """Whether a verb would introduce its object, or take it to be known."""
-    base = verb.english.base
-    if base == "like":
-        return "generic" if rng.random() < 0.5 else "definite"
-    if base in _COUNTING:
-        return "counted"
-    if base in _ACQUIRING:
-        return "new"
-    return "single" if base in _INTRODUCING and rng.random() < 0.75 else "definite"
-
-
-def verb_phrase(
-    rng: Random, verb: Verb, owner: Determiner | None, bare: bool = False
-) -> VerbPhrase:
-    """A verb with what it needs, and sometimes more."""
-    r = rng.random()
-    if verb in verbs.JOURNEY:
-        by = pick(rng, times.BY_LAND[:3]) if verb.english.base == "travel" and r < 0.3 else None
-        return VerbPhrase(verb, goal=pick(rng, TO), company=by)
-    if verb in verbs.MOTION or verb in verbs.ARRIVAL:
-        by = pick(rng, times.BY_LAND) if verb in verbs.ARRIVAL and r < 0.5 and not bare else None
-        goal = times.HOME if rng.random() < 0.12 else to(rng, pick(rng, verb.places))
-        return VerbPhrase(verb, goal=goal, company=by)
-    if verb is verbs.STAY:
-        stay = times.AT_HOME if r < 0.5 else at(rng, pick(rng, verb.places))
-        return VerbPhrase(verb, place=stay)
-    place = at(rng, pick(rng, verb.places)) if verb.places and not bare and r < 0.4 else None
-    if not verb.objects:
-        social = verb.english.base in _SOCIAL and not bare and 0.4 < r < 0.65
-        company = companion(rng, owner) if social else None
-        return VerbPhrase(verb, place=place, company=company)
-    target = thing(rng, verb.objects, owner, reference(rng, verb))
-    if verb.english.base == "build" and isinstance(target, NounPhrase):
-        target = replace(target, adjective=None)  # nobody builds an old house
-    if not verb.recipients:
-        manners = _MANNERS.get(verb.english.base)
-        manner = pick(rng, manners) if manners and not bare and 0.4 < r < 0.55 else None
-        return VerbPhrase(verb, target, manner=manner, place=place)
-    recipient = thing(rng, verb.recipients, owner, "definite")
-    first = verb.recipient_first and (r < 0.6 or isinstance(recipient, Pronoun))
-    return VerbPhrase(verb, target, recipient, recipient_first=first)
 
 
 def can_negate(subject: Nominal, phrase: VerbPhrase) -> bool:
@@ -176,7 +89,11 @@ def _is_specific(value: Nominal | Phrase) -> bool:
 
 
 def _takes_kein(value: Nominal | Phrase) -> bool:
-    return isinstance(value, NounPhrase) and value.determiner in (A, BARE)
+    return (
+        isinstance(value, NounPhrase)
+        and value.determiner in (A, BARE)
+        and value.noun.kind != "subject"  # not keine Geschichte studiert
+    )
 
 
 def _is_counted(phrase: VerbPhrase) -> bool:
@@ -218,6 +135,8 @@ def _timed(
 
 
 def _past_times(rng: Random, verb: Verb) -> Sequence[Sequence[Phrase]]:
+    if verb.aspect == "event" and not verb.objects:
+        return _RECENT_TIMES
     distant = verb.english.base in _LONG_AGO and rng.random() < 0.5
     return _LONG_AGO_TIMES if distant else _PAST_TIMES
 
@@ -258,30 +177,18 @@ def perfect(rng: Random, subject: Nominal, phrase: VerbPhrase) -> Clause:
     placed = phrase.place is not None or phrase.company is not None
     if r < 0.25 and can_negate(subject, phrase) and not placed:
         return Clause(subject, phrase, "perfect", negation="not yet")
-    if 0.25 < r < 0.4 and not _is_counted(phrase) and subject not in (NOBODY, SOMEBODY, WHO):
+    experience = not _is_counted(phrase) and phrase.verb.english.base not in _UNINTENDED
+    if 0.25 < r < 0.4 and experience and subject not in (NOBODY, SOMEBODY, WHO):
         return Clause(subject, phrase, "perfect", adverb=times.NEVER_YET)
     adverb = times.ALREADY if r < 0.7 else times.JUST
     return Clause(subject, phrase, "perfect", adverb=adverb)
-
-
-def _is_generic(phrase: VerbPhrase) -> bool:
-    """Whether a habit of this kind is about things in general."""
-    base = phrase.verb.english.base
-    return base in _GENERIC and phrase.object is not None and phrase.recipient is None
-
-
-def _in_general(rng: Random, phrase: VerbPhrase) -> VerbPhrase:
-    """The phrase as one says it of a habit: reads books, drinks coffee."""
-    if not _is_generic(phrase):
-        return phrase
-    return replace(phrase, object=thing(rng, phrase.verb.objects, None, "generic"))
 
 
 def habit(rng: Random, subject: Nominal, phrase: VerbPhrase) -> Clause:
     """It happens again and again."""
     if phrase.verb is verbs.STAY:
         phrase = replace(phrase, place=times.AT_HOME)
-    clause = Clause(subject, _in_general(rng, phrase))
+    clause = Clause(subject, in_general(rng, phrase))
     if phrase.verb in verbs.INTRANSITIVE and phrase.verb.aspect == "event":
         return replace(clause, time=pick(rng, times.CLOCK))
     if rng.random() < 0.55:
@@ -295,7 +202,7 @@ def habit(rng: Random, subject: Nominal, phrase: VerbPhrase) -> Clause:
 
 def is_habitual(phrase: VerbPhrase) -> bool:
     """Whether one would say of such a thing that it happens often."""
-    if _is_generic(phrase):
+    if is_generic(phrase):
         return True
     if phrase.recipient is not None or _is_counted(phrase):
         return False
@@ -321,7 +228,7 @@ def modal(
 
 def liking(rng: Random, subject: Nominal, phrase: VerbPhrase) -> Clause:
     """likes to swim → schwimmt gern."""
-    phrase = _in_general(rng, phrase)
+    phrase = in_general(rng, phrase)
     return Clause(subject, phrase, modal=LIKE_TO, negation=_maybe_not(rng, subject, phrase))
 
 
@@ -359,6 +266,8 @@ def _animal_or_thief(rng: Random, verb: Verb) -> Clause:
     """What only some do: it happened, it is happening, or it happens often."""
     subject = one_of(rng, verb.subjects)
     phrase = verb_phrase(rng, verb, None)
+    if verb.aspect == "state":
+        return state(rng, subject, phrase)
     r = rng.random()
     if r < 0.4 or verb.aspect == "event":
         return past(rng, subject, phrase)

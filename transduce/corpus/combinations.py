@@ -4,14 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from transduce.corpus import times, verbs
-from transduce.corpus.clauses import (
-    can_negate,
-    deed,
-    duty,
-    happening,
-    verb_phrase,
-    without_opener,
-)
+from transduce.corpus.clauses import can_negate, duty, happening, without_opener
 from transduce.corpus.descriptions import HARSH_CLIMATES, LOW_MOODS, be, mood, sky, thing_state
 from transduce.corpus.lexicon import Determiner, Phrase, Pronoun, Verb
 from transduce.corpus.noun_phrases import (
@@ -39,6 +32,7 @@ from transduce.corpus.syntax import (
     VerbPhrase,
 )
 from transduce.corpus.syntax import person as grammatical_person
+from transduce.corpus.verb_phrases import deed, in_general, verb_phrase
 from transduce.corpus.verbs import named
 from transduce.corpus.words import (
     ADJECTIVE,
@@ -98,7 +92,7 @@ _PLANS = named(
 _ABROAD = named("visit meet help photograph", _ALL)
 _PURCHASES = named("buy travel fly order", _ALL)
 _OUTINGS = named("go drive jog ride swim visit", (*verbs.MOTION, *verbs.INTRANSITIVE))
-_INDOORS = (*named("sleep watch play read cook bake clean", _ALL), verbs.STAY)
+_INDOORS = (*named("watch play read cook bake clean", _ALL), verbs.STAY)
 _PASTIMES = named("play swim ride sing dance visit travel eat drink draw paint feed help", _ALL)
 _CHORES = named("cook clean feed watch read write call bake wash drink eat sleep", _ALL)
 _PAST_CHORES = tuple(verb for verb in _CHORES if verb.english.past)
@@ -127,6 +121,15 @@ def _again(subject: Nominal) -> Pronoun | None:
     return None if owner is None else _REFERRING[owner]
 
 
+def _protagonist(rng: Random) -> tuple[Nominal, Pronoun]:
+    """Somebody, and the pronoun for a second mention."""
+    while True:
+        subject = person(rng)
+        who = _again(subject)
+        if who is not None:
+            return subject, who
+
+
 def _deed_of(rng: Random, subject: Nominal, among: Sequence[Verb] | None = None) -> VerbPhrase:
     owner = owner_of(subject)
     if among is None:
@@ -138,11 +141,12 @@ def _join(rng: Random, main: Clause, conjunction: Phrase, subordinate: Clause) -
     return Complex(main, conjunction, subordinate, rng.random() < 0.35)
 
 
-def _hindered(rng: Random, subject: Nominal, tense: Tense) -> tuple[VerbPhrase, Clause]:
+def _hindered(
+    rng: Random, subject: Nominal, who: Pronoun, tense: Tense
+) -> tuple[VerbPhrase, Clause]:
     """Something to do, and what stands in its way: the rain, no money, being sick."""
     r = rng.random()
-    who = _again(subject)
-    if who is None or r < 0.25:
+    if r < 0.25:
         return _deed_of(rng, subject, _OUTINGS), sky(rng, tense, HARSH_CLIMATES)
     if r < 0.4:
         poor = Clause(who, VerbPhrase(_HAVE, NounPhrase(NO, NOUN["money"])), tense)
@@ -158,8 +162,8 @@ def because_of_obstacle(rng: Random) -> Complex:
     r = rng.random()
     tense: Tense = "past" if r < 0.7 else "present"
     while True:
-        subject = person(rng)
-        phrase, obstacle = _hindered(rng, subject, tense)
+        subject, who = _protagonist(rng)
+        phrase, obstacle = _hindered(rng, subject, who, tense)
         if can_negate(subject, phrase):
             break
     main = Clause(subject, phrase, tense, CAN if r > 0.5 else None, "not")
@@ -168,16 +172,15 @@ def because_of_obstacle(rng: Random) -> Complex:
 
 def despite_obstacle(rng: Random) -> Complex:
     """Although she was tired, Anna helped her mother."""
-    subject = person(rng)
-    phrase, obstacle = _hindered(rng, subject, "past")
+    subject, who = _protagonist(rng)
+    phrase, obstacle = _hindered(rng, subject, who, "past")
     tense: Tense = "past" if phrase.verb.english.past else "perfect"
     return _join(rng, Clause(subject, phrase, tense), _ALTHOUGH, obstacle)
 
 
 def because_of_plan(rng: Random) -> Complex:
     """Peter flew to Rome because he wanted to visit his uncle."""
-    subject = person(rng)
-    who = _again(subject) or subject
+    subject, who = _protagonist(rng)
     if rng.random() < 0.5:
         trip, plan = _deed_of(rng, subject, verbs.JOURNEY), _deed_of(rng, subject, _ABROAD)
     else:
@@ -195,8 +198,7 @@ def _homewards(rng: Random) -> VerbPhrase:
 
 def condition(rng: Random) -> Complex:
     """If you have time, you should visit me."""
-    subject = person(rng)
-    who = _again(subject) or subject
+    subject, who = _protagonist(rng)
     r = rng.random()
     if r < 0.25:
         cause = Clause(IT, VerbPhrase(verbs.RAIN if r < 0.2 else verbs.SNOW))
@@ -220,11 +222,10 @@ def condition(rng: Random) -> Complex:
 
 def childhood(rng: Random) -> Complex:
     """When I was a child, I often played chess."""
-    subject = person(rng)
-    who = _again(subject) or subject
+    subject, who = _protagonist(rng)
     single = grammatical_person(subject) in ("1s", "2s", "3s")
     young = _A_CHILD if single and rng.random() < 0.6 else _YOUNG
-    phrase = _deed_of(rng, subject, _PASTIMES)
+    phrase = in_general(rng, _deed_of(rng, subject, _PASTIMES))
     main = Clause(who, phrase, "past", adverb=pick(rng, times.FREQUENCY[:3]))
     return Complex(main, _WHEN, be(subject, young, "past"), True)
 
@@ -242,8 +243,7 @@ def arrival(rng: Random) -> Complex:
 
 def order_of_events(rng: Random) -> Complex:
     """Before she went home, Anna bought some bread."""
-    subject = person(rng)
-    who = _again(subject) or subject
+    subject, who = _protagonist(rng)
     trip, phrase = _deed_of(rng, subject, _TRIPS), _deed_of(rng, subject, _CHORES)
     if phrase.verb.english.past and rng.random() < 0.6:
         return _join(rng, Clause(subject, phrase, "past"), _BEFORE, Clause(who, trip, "past"))
@@ -338,7 +338,7 @@ def two_deeds(rng: Random) -> Compound:
 
 def two_people(rng: Random) -> Compound:
     """Anna called her mother, and her brother slept; Peter likes tea, but his sister likes milk."""
-    first = person(rng)
+    first, who_first = _protagonist(rng)
     owner = owner_of(first)
     second = kin(rng, owner) if rng.random() < 0.6 else another_name(rng, owner)
     r = rng.random()
@@ -351,7 +351,7 @@ def two_people(rng: Random) -> Compound:
             for who, liked in ((first, _MEALS), (second, _DRINKS))
         ]
         return Compound(tastes[0], _BUT, tastes[1], False)
-    phrase, obstacle = _hindered(rng, first, "past")
+    phrase, obstacle = _hindered(rng, first, who_first, "past")
     return Compound(Clause(first, phrase, "past", WANT_TO), _BUT, obstacle, False)
 
 

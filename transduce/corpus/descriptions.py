@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from transduce.corpus import times, verbs
-from transduce.corpus.clauses import IN, can_negate
+from transduce.corpus.clauses import can_negate
 from transduce.corpus.lexicon import Adjective, Noun, Phrase
 from transduce.corpus.noun_phrases import (
     FIRST_NAMES,
@@ -34,6 +34,7 @@ from transduce.corpus.syntax import (
     Toward,
     VerbPhrase,
 )
+from transduce.corpus.verb_phrases import IN
 from transduce.corpus.words import (
     ADJECTIVE,
     ADJECTIVES,

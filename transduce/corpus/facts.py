@@ -3,7 +3,7 @@
 from random import Random
 
 from transduce.corpus import english, german, times, verbs
-from transduce.corpus.clauses import IN, IN_CITY, TO_CITY, state, verb_phrase
+from transduce.corpus.clauses import state
 from transduce.corpus.descriptions import be, item, present_or_past, sky
 from transduce.corpus.lexicon import Phrase
 from transduce.corpus.noun_phrases import (
@@ -26,6 +26,7 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
+from transduce.corpus.verb_phrases import IN, IN_CITY, TO_CITY, verb_phrase
 from transduce.corpus.verbs import named
 from transduce.corpus.words import (
     ADJECTIVES,
@@ -221,7 +222,7 @@ def fate(rng: Random) -> Clause:
         return Clause(subject, phrase, modal=MUST)
     if r < 0.35:
         return Clause(subject, phrase, "future", time=pick(rng, times.FUTURE))
-    old = verb.english.base in ("build", "write", "translate")
+    old = verb.english.base in ("build", "write", "translate") and noun.kind != "correspondence"
     time = pick(rng, times.PAST_YEARS if old else times.PAST)
     return Clause(subject, phrase, "past", time=time if rng.random() < 0.7 else None)
 

@@ -5,7 +5,7 @@ from random import Random
 from typing import Literal, TypeVar
 
 from transduce.corpus.lexicon import Adjective, Determiner, Name, Noun, Place, Pronoun
-from transduce.corpus.nouns import HUMAN, NOUN, nouns
+from transduce.corpus.nouns import HUMAN, nouns
 from transduce.corpus.syntax import Couple, Nominal, NounPhrase, Possessed, PrepPhrase
 from transduce.corpus.words import (
     ADJECTIVES,
@@ -43,7 +43,8 @@ Reference = Literal["counted", "new", "single", "definite", "generic"]
 FIRST_NAMES = WOMEN + MEN
 TITLED = LADIES + GENTLEMEN
 KIN = nouns("kin")
-STRANGERS = nouns("person, profession")
+STRANGERS = nouns("person, child, profession")
+_GROWN_UP = frozenset({"kin", "person", "profession"})
 _PARENTS = nouns("mother, father, grandmother, grandfather")
 _ABSTRACT = frozenset({"language", "subject", "resource"})
 _PUBLIC = frozenset(  # what nobody owns
@@ -78,19 +79,17 @@ def pick(rng: Random, choices: Sequence[T]) -> T:
 
 
 def owner_of(nominal: Nominal) -> Determiner | None:
-    """The possessive that refers back to a person; things and children have none."""
+    """The possessive that refers back to a grown person; children and things have none."""
     if isinstance(nominal, Pronoun):
         return nominal.owner
     if isinstance(nominal, Couple):
         return THEIR
     if isinstance(nominal, Name):
         return HIS if nominal.gender == "m" else HER
-    if nominal.noun.kind not in HUMAN:
+    if nominal.noun.kind not in _GROWN_UP:
         return None
     if nominal.plural:
         return THEIR
-    if nominal.noun.gender == "n":
-        return HER if nominal.noun is NOUN["girl"] else None
     return HIS if nominal.noun.gender == "m" else HER
 
 

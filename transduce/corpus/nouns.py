@@ -23,12 +23,14 @@ _NOUNS = {
     "person": """
         man/men = der Mann, -es, Männer
         woman/women = die Frau, -, -en
-        boy = der Junge, -n, -n
-        girl = das Mädchen, -s, -
-        child/children = das Kind, -es, -er
         tourist = der Tourist, -en, -en
         guest = der Gast, -es, Gäste
         customer = der Kunde, -n, -n
+    """,
+    "child": """
+        boy = der Junge, -n, -n
+        girl = das Mädchen, -s, -
+        child/children = das Kind, -es, -er
     """,
     "profession": """
         teacher = der Lehrer, -s, -, Lehrerin
@@ -321,9 +323,9 @@ NOUN: dict[str, Noun] = {noun.singular: noun for kind in NOUNS.values() for noun
 PLACE: dict[str, Place] = {place.noun.singular: place for kind in PLACES.values() for place in kind}
 
 
-HUMAN = frozenset({"kin", "person", "profession"})
+HUMAN = frozenset({"kin", "person", "child", "profession"})
 _UNIONS = {
-    "PEOPLE": "kin, person, profession",
+    "PEOPLE": "kin, person, child, profession",
     "ANIMALS": "pet, farm animal, wild animal",
     "FOOD": "snack, staple, baked, dish",
     "WRITING": "literature, correspondence",

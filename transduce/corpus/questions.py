@@ -4,11 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from transduce.corpus import times, verbs
-from transduce.corpus.clauses import (
-    deed,
-    happening,
-    without_opener,
-)
+from transduce.corpus.clauses import happening, without_opener
 from transduce.corpus.descriptions import item, mood, thing_state
 from transduce.corpus.facts import existence
 from transduce.corpus.lexicon import Phrase
@@ -23,6 +19,7 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
+from transduce.corpus.verb_phrases import deed
 from transduce.corpus.words import CAN, HOW_MANY, MAY, MUST, SHOULD, WE, WHAT, WHICH, WHO, YOU, I
 
 _ASKED_ABOUT = tuple(

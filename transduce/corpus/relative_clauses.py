@@ -3,12 +3,13 @@
 from random import Random
 
 from transduce.corpus import verbs
-from transduce.corpus.clauses import IN, deed, duty, happening, past, verb_phrase, without_opener
+from transduce.corpus.clauses import duty, happening, past, without_opener
 from transduce.corpus.descriptions import MOODS, PET_MOODS, be, mood, trait_of_thing
 from transduce.corpus.lexicon import Noun, Phrase
 from transduce.corpus.noun_phrases import STRANGERS, owner_of, person, pick
 from transduce.corpus.nouns import HUMAN, NOUN, nouns, places
 from transduce.corpus.syntax import Clause, NounPhrase, Relative, Statement, Tense, VerbPhrase
+from transduce.corpus.verb_phrases import IN, deed, verb_phrase
 from transduce.corpus.verbs import named
 from transduce.corpus.words import ADJECTIVES, BARE, HE, THE, THEY, A
 

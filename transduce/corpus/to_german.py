@@ -148,9 +148,10 @@ def _add_middle(
 ) -> None:
     """All that stands between the parts of the verb.
 
-    Subject, pronouns and names come first, then time, definite objects, nicht, manner, place, indefinite
-    objects, prepositional objects, goals, predicates. Under nicht, schon and nie, definite objects
-    precede even the time. Reflexives precede a subject that is not a personal pronoun.
+    Subject, pronouns and names come first, then time, definite objects, nicht, manner, place,
+    indefinite objects, prepositional objects, goals, predicates. Under nicht, schon and nie,
+    definite objects precede even the time. A subject that is not a personal pronoun follows
+    reflexives; niemand and jemand follow all pronouns.
     """
     reflexive = [REFLEXIVE[who]] if phrase.verb.german.reflexive else []
     negation = clause.negation if clause else ""
@@ -165,10 +166,10 @@ def _add_middle(
         nicht = []
     if subject is None:
         words += (*reflexive, *known)
-    elif isinstance(subject, Pronoun):
-        pronouns = (*reflexive, *known)
-        spoken = nominal(subject, "nom")
-        words += (spoken, *pronouns) if subject in PERSONAL else (*pronouns, spoken)
+    elif subject in PERSONAL:
+        words += (nominal(subject, "nom"), *reflexive, *known)
+    elif isinstance(subject, Pronoun) and _has_pronoun(phrase):
+        words += (*reflexive, *known, nominal(subject, "nom"))
     else:
         words += (*reflexive, nominal(subject, "nom"), *known)
     early = nicht or (clause is not None and clause.adverb in _AFTER_DEFINITE)
@@ -182,6 +183,10 @@ def _add_middle(
         words.append(adverbial(phrase.goal))
     if phrase.predicate is not None:
         words.append(_predicate(phrase.predicate, kein))
+
+
+def _has_pronoun(phrase: VerbPhrase) -> bool:
+    return isinstance(phrase.object, Pronoun) or isinstance(phrase.recipient, Pronoun)
 
 
 def _takes_kein(phrase: VerbPhrase) -> bool:

@@ -118,7 +118,7 @@ TRANSITIVE = (
         organize = organisieren, organisiert, organisiert; event
         """,
     ),
-    *_verbs("activity", "study = studieren, studiert, studiert; subject", by="student"),
+    *_verbs("state", "study = studieren, studiert, studiert; subject", by="student"),
     *_verbs(
         "condition",
         "wear: wore worn = tragen, trägt, getragen; shirt, jacket, coat, hat, sweater",

@@ -194,6 +194,7 @@ ADJECTIVE: Mapping[str, Adjective] = {word.english: word for word in ALL_ADJECTI
 _FITTING = {
     "kin": "old, young, tall, nice, clever, famous, rich, funny",
     "person": "old, young, tall, nice, friendly, polite, happy, sad, tired, rich, strong",
+    "child": "small, nice, friendly, polite, happy, sad, tired, clever, hungry",
     "profession": "old, young, friendly, famous, clever, polite, nervous, tired, new, good, busy",
     "pet": "small, old, young, white, black, brown, hungry, beautiful, lazy, curious, sick",
     "farm animal": "big, small, old, young, brown, white, hungry, lazy",

@@ -1,7 +1,6 @@
 """`transduce train`: everything between text files and a model directory."""
 
 import json
-from dataclasses import dataclass
 
 from transduce import atomic
 from transduce.checkpoint import save_model
@@ -10,21 +9,12 @@ from transduce.errors import InputError
 from transduce.model import count_parameters
 from transduce.train import state
 from transduce.train.allocator import keep_memory
+from transduce.train.card import write_card
 from transduce.train.loop import Finished, Trainer, scores_entry
-from transduce.train.prepare import Text, generate_builtin, prepare, reopen
+from transduce.train.prepare import Inputs, Text, generate_builtin, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, clock, display
 from transduce.train.run import Run, refuse_other_settings, write_config
-from transduce.train.validate import Scores
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a run learns from."""
-
-    train: Text
-    valid: Text | None = None
-    builtin: bool = False
 
 
 def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> Finished:
@@ -92,7 +82,16 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
         save_model(
             run.model,
             trainer.learner.model,
-            card=card(trainer, inputs, what, scores),
+            card=write_card(
+                run.directory.resolve().name,
+                count_parameters(trainer.learner.model),
+                config,
+                inputs,
+                trainer.data,
+                trainer.position,
+                what,
+                scores,
+            ),
             extra=languages_of(inputs),
             files={"tokens.model": run.tokens.read_bytes()},
         )
@@ -112,41 +111,6 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
     if all(codes):
         return {"source_language": codes[0], "target_language": codes[1]}
     return {}
-
-
-def card(trainer: Trainer, inputs: Inputs, what: str, scores: Scores) -> str:
-    """What a reader of the model directory wants to know of it."""
-    position, model = trainer.position, trainer.learner.model
-    data, settings = trainer.data, trainer.config.train
-    lines = [
-        f"# {trainer.run.directory.name}\n",
-        f"A Transformer of {count_parameters(model):,} parameters, trained by transduce.\n",
-        "## Data\n",
-        f"- training: {inputs.train}; {data.train.tally}",
-        f"- validation: {inputs.valid or 'held out from the training data'}; {data.valid.tally}",
-        f"- vocabulary: {data.tokens.vocab_size:,} byte pairs, shared by both sides\n",
-        "## Training\n",
-        f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "
-        f"tokens a side, {position.tokens:,} target tokens in all, {position.epoch} whole epochs",
-        f"- {clock(position.seconds)} (hours, minutes, seconds) on {trainer.processes.world} "
-        f"process{'es' * (trainer.processes.world > 1)}, {trainer.processes.device.type}",
-        f"- about {training_flops(trainer):.2e} floating-point operations",
-        f"- weights: {what}\n",
-        "## Scores on the validation data\n",
-        f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
-    ]
-    if scores.bleu is not None and scores.exact_match is not None:
-        sentences = min(settings.bleu_sentences, len(data.valid))
-        lines += [
-            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {sentences} sentences)",
-            f"- exact match {100 * scores.exact_match:.1f} %",
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def training_flops(trainer: Trainer) -> float:
-    """Six operations for each parameter that each target token meets, forward and backward."""
-    return 6.0 * count_parameters(trainer.learner.model) * trainer.position.tokens
 
 
 def write_inputs(run: Run, inputs: Inputs) -> None:

@@ -12,6 +12,7 @@ from transduce.batches import Indices, plan_epoch, rectangles_for
 from transduce.config import Config
 from transduce.errors import UserError
 from transduce.model import Transformer
+from transduce.model.operations import training_operations
 from transduce.schedule import learning_rate
 from transduce.store import Store
 from transduce.train import state
@@ -125,10 +126,14 @@ class Trainer:
             parameters = self.learner.parameters.values()
             torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
         self.learner.update(self._rate(position.step + 1))
-        tokens = target_tokens(self.data.train, batch)
+        store = self.data.train
+        tokens = target_tokens(store, batch)
+        operations = training_operations(
+            self.config.model, store.source_lengths[batch] + 1, store.target_lengths[batch] + 1
+        )
         seconds = time.perf_counter() - began
         self.position = replace(
-            position.after(tokens, epoch_ends), seconds=position.seconds + seconds
+            position.after(tokens, operations, epoch_ends), seconds=position.seconds + seconds
         )
         window.add(smoothed, nll, tokens, seconds)
         self.display.advance(self.position.step)

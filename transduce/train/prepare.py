@@ -41,6 +41,15 @@ class Text:
         return ", ".join(Path(file).name for file in [*self.sources, *self.targets])
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What a run learns from."""
+
+    train: Text
+    valid: Text | None = None
+    builtin: bool = False
+
+
 def generate_builtin(run: Run, say: Say) -> None:
     """Writes the built-in corpus into the run, for the run and for whoever wants to read it."""
     for split, count in BUILTIN.items():

@@ -13,7 +13,6 @@ from torch import Tensor, distributed
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-
 PATIENCE = timedelta(minutes=30)  # with the others: the first may be validating
 
 

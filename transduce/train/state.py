@@ -29,18 +29,20 @@ class Position:
     epoch: int = 0
     batch: int = 0  # of this epoch, the next to be read
     tokens: int = 0  # target tokens seen
-    seconds: float = 0.0  # of training, in all sessions
+    operations: int = 0  # floating-point, of the matrix products
+    seconds: float = 0.0  # of training, interruptions not counted
     best_nll: float | None = None  # a token, in validation
     stale: int = 0  # validations since the best
     retreats: int = 0  # times that the loss was not a number
 
-    def after(self, batch_tokens: int, epoch_ends: bool) -> "Position":
+    def after(self, tokens: int, operations: int, epoch_ends: bool) -> "Position":
         return replace(
             self,
             step=self.step + 1,
             epoch=self.epoch + epoch_ends,
             batch=0 if epoch_ends else self.batch + 1,
-            tokens=self.tokens + batch_tokens,
+            tokens=self.tokens + tokens,
+            operations=self.operations + operations,
         )
 
 
@@ -127,12 +129,17 @@ def _written(path: Path) -> Iterator[Path]:
 def load(path: Path, learner: Learner) -> Position:
     """Brings the learner to a checkpoint; ModelError if it is damaged."""
     verify_checksums(path)
-    state = json.loads((path / "state.json").read_text("utf-8"))
-    state.pop("scheduled")
-    position = Position(**state)
+    position = position_of(path)
     weights = load_file(path / "model.safetensors")
     learner.restore(weights, load_file(path / "optimiser.safetensors"), position.step)
     return position
+
+
+def position_of(path: Path) -> Position:
+    """Where the run was when it wrote this checkpoint."""
+    state = json.loads((path / "state.json").read_text("utf-8"))
+    state.pop("scheduled")
+    return Position(**state)
 
 
 def load_newest(folder: Path, learner: Learner, say: Say) -> Position | None:

@@ -27,6 +27,7 @@ class Scores:
     tokens: int
     bleu: float | None
     exact_match: float | None
+    sentences: int = 0  # that were translated
 
     @property
     def perplexity(self) -> float:
@@ -75,14 +76,14 @@ def validate(
         count += loss.tokens
     nll, total = processes.sum([nll, float(count)])
     bleu = exact = None
-    if sentences and processes.first:
-        chosen = range(min(sentences, len(store)))
+    chosen = range(min(sentences, len(store)))
+    if chosen and processes.first:
         outputs = translate_ids(model, [store.source(i).tolist() for i in chosen])
         found = [tokens.decode(ids) for ids in outputs]
         wanted = [tokens.decode(store.target(i).tolist()) for i in chosen]
         bleu = corpus_bleu(found, wanted)
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / len(wanted)
-    return Scores(nll / total, int(total), bleu, exact)
+    return Scores(nll / total, int(total), bleu, exact, len(chosen))
 
 
 @torch.inference_mode()

@@ -1,0 +1,48 @@
+"""card.md: what a reader of a model directory wants to know of it."""
+
+from transduce.config import Config
+from transduce.train.prepare import Inputs, Prepared
+from transduce.train.progress import clock
+from transduce.train.state import Position
+from transduce.train.validate import Scores
+
+
+def write_card(
+    name: str,
+    parameters: int,
+    config: Config,
+    inputs: Inputs,
+    data: Prepared | None,
+    position: Position,
+    what: str,
+    scores: Scores | None,
+) -> str:
+    """The card of a trained model; what is not known any more is left out."""
+    settings = config.train
+    valid = inputs.valid or "held out from the training data"
+    lines = [
+        f"# {name}\n",
+        f"A Transformer of {parameters:,} parameters, trained by transduce.\n",
+        "## Data\n",
+        f"- training: {inputs.train}" + (f"; {data.train.tally}" if data else ""),
+        f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
+        f"- vocabulary: {config.model.vocab_size:,} byte pairs, shared by both sides\n",
+        "## Training\n",
+        f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "
+        f"tokens a side, {position.tokens:,} target tokens in all, {position.epoch} whole epochs",
+        f"- {clock(position.seconds)} of training",
+        f"- {position.operations:.2e} floating-point operations, counted in its matrix products",
+        f"- weights: {what}",
+    ]
+    if scores is not None:
+        lines += [
+            "\n## Scores on the validation data\n",
+            f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
+        ]
+    if scores is not None and scores.bleu is not None and scores.exact_match is not None:
+        count = f"{scores.sentences} sentences"
+        lines += [
+            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {count})",
+            f"- exact match {100 * scores.exact_match:.1f} %",
+        ]
+    return "\n".join(lines) + "\n"
