@@ -10,6 +10,8 @@ demo: .venv/installed
 	.venv/bin/transduce explain "The cat sat on the mat because it was tired" --from it
 	@mkdir -p demo-output
 	.venv/bin/transduce paper figure1 --output demo-output/figure1.svg
+	.venv/bin/transduce train demo-output/run
+	.venv/bin/transduce info demo-output/run
 
 test: .venv/developing
 	.venv/bin/python -m pytest
