@@ -100,7 +100,7 @@ def pairs_of(split: Split, n: int, hash_seed: str = "0") -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    return pairs_of("train", 100_000)
+    return pairs_of("train", 60_000)
 
 
 def the(
@@ -558,24 +558,24 @@ def as_main_clause(clause: Clause) -> str:
 
 
 def test_the_finite_verb_is_second_in_main_clauses_and_last_in_subordinate_ones() -> None:
-    found = [s for s in sampled(800, 1) if isinstance(s, Complex) and not s.subordinate_first]
-    assert len(found) > 15
+    found = [s for s in sampled(500, 1) if isinstance(s, Complex) and not s.subordinate_first]
+    assert len(found) > 8
     for sentence in found:
         finite = as_main_clause(sentence.subordinate).split()[0]
         assert translate(sentence).target.endswith(f"{finite}."), sentence
 
 
 def test_a_subordinate_clause_in_front_is_followed_by_the_finite_verb() -> None:
-    found = [s for s in sampled(800, 2) if isinstance(s, Complex) and s.subordinate_first]
-    assert len(found) > 15
+    found = [s for s in sampled(500, 2) if isinstance(s, Complex) and s.subordinate_first]
+    assert len(found) > 8
     for sentence in found:
         finite = as_main_clause(sentence.main).split()[0]
         assert f", {finite} " in translate(sentence).target
 
 
 def test_a_yes_or_no_question_begins_with_the_finite_verb() -> None:
-    found = [s for s in sampled(800, 3) if isinstance(s, Question) and s.about is None]
-    assert len(found) > 15
+    found = [s for s in sampled(500, 3) if isinstance(s, Question) and s.about is None]
+    assert len(found) > 8
     for sentence in found:
         finite = as_main_clause(sentence.clause).split()[0].rstrip(",")
         assert translate(sentence).target.split()[0] == finite.capitalize()
