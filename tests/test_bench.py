@@ -16,7 +16,7 @@ from transduce.bench.systems import batches_of, loss_of, marian_directory, syste
 from transduce.bench.train import new_model, set_up, worker
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
-from transduce.corpus import grammar
+from transduce.corpus.builtin import grammar
 from transduce.errors import UserError
 from transduce.exchange.huggingface import write_huggingface
 from transduce.model import Transformer, attention

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from transduce.corpus import english, german, times, to_german, verbs, words
-from transduce.corpus.german import CASES
-from transduce.corpus.grammar import Split, generate, sample, sentences, split_of, translate
-from transduce.corpus.lexicon import Determiner, Phrase, Verb
-from transduce.corpus.nouns import NOUN, NOUNS, PLACE
-from transduce.corpus.pair import Pair
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin import english, german, times, to_german, verbs, words
+from transduce.corpus.builtin.german import CASES
+from transduce.corpus.builtin.grammar import Split, generate, sample, sentences, split_of, translate
+from transduce.corpus.builtin.lexicon import Determiner, Phrase, Verb
+from transduce.corpus.builtin.nouns import NOUN, NOUNS, PLACE
+from transduce.corpus.builtin.syntax import (
     Clause,
     Comparison,
     Complex,
@@ -39,7 +38,7 @@ from transduce.corpus.syntax import (
     Toward,
     VerbPhrase,
 )
-from transduce.corpus.words import (
+from transduce.corpus.builtin.words import (
     ADJECTIVE,
     ALL_ADJECTIVES,
     BARE,
@@ -64,6 +63,7 @@ from transduce.corpus.words import (
     A,
     I,
 )
+from transduce.corpus.pair import Pair
 
 ALL_VERBS: tuple[Verb, ...] = tuple(
     verb
@@ -84,7 +84,7 @@ ANNA, PETER = WOMEN[0], MEN[0]
 def pairs_of(split: Split, n: int, hash_seed: str = "0") -> list[Pair]:
     """Drawn in a process of its own, where calls are not type-checked: twenty times as fast."""
     program = (
-        "from itertools import islice; from transduce.corpus.grammar import generate\n"
+        "from itertools import islice; from transduce.corpus.builtin.grammar import generate\n"
         f"for pair in islice(generate({split!r}, 7), {n}):\n"
         "    print(pair.source, pair.target, sep='\\t')"
     )

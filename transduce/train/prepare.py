@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transduce import atomic
 from transduce.config import DataConfig
-from transduce.corpus import grammar
+from transduce.corpus.builtin import grammar
 from transduce.corpus.filters import Rules, Tally, keep, refuse_swapped
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import File, fingerprint, read_pairs, silent

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from random import Random
 
-from transduce.corpus import times, verbs
-from transduce.corpus.clauses import happening, without_opener
-from transduce.corpus.descriptions import item, mood, thing_state
-from transduce.corpus.facts import existence
-from transduce.corpus.lexicon import Phrase
-from transduce.corpus.noun_phrases import one_of, owner_of, person, pick
-from transduce.corpus.nouns import HUMAN, nouns
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin import times, verbs
+from transduce.corpus.builtin.clauses import happening, without_opener
+from transduce.corpus.builtin.descriptions import item, mood, thing_state
+from transduce.corpus.builtin.facts import existence
+from transduce.corpus.builtin.lexicon import Phrase
+from transduce.corpus.builtin.noun_phrases import one_of, owner_of, person, pick
+from transduce.corpus.builtin.nouns import HUMAN, nouns
+from transduce.corpus.builtin.syntax import (
     Clause,
     Nominal,
     NounPhrase,
@@ -19,8 +19,20 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.verb_phrases import deed
-from transduce.corpus.words import CAN, HOW_MANY, MAY, MUST, SHOULD, WE, WHAT, WHICH, WHO, YOU, I
+from transduce.corpus.builtin.verb_phrases import deed
+from transduce.corpus.builtin.words import (
+    CAN,
+    HOW_MANY,
+    MAY,
+    MUST,
+    SHOULD,
+    WE,
+    WHAT,
+    WHICH,
+    WHO,
+    YOU,
+    I,
+)
 
 _ASKED_ABOUT = tuple(
     verb

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from random import Random
 
-from transduce.corpus import times, verbs
-from transduce.corpus.lexicon import Determiner, Phrase, Pronoun, Verb
-from transduce.corpus.noun_phrases import Reference, at, companion, pick, thing, to
-from transduce.corpus.syntax import NounPhrase, VerbPhrase
-from transduce.corpus.words import CITIES, COUNTRIES
+from transduce.corpus.builtin import times, verbs
+from transduce.corpus.builtin.lexicon import Determiner, Phrase, Pronoun, Verb
+from transduce.corpus.builtin.noun_phrases import Reference, at, companion, pick, thing, to
+from transduce.corpus.builtin.syntax import NounPhrase, VerbPhrase
+from transduce.corpus.builtin.words import CITIES, COUNTRIES
 
 
 def bases(text: str) -> frozenset[str]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Literal, TypeVar
 
-from transduce.corpus.lexicon import Adjective, Determiner, Name, Noun, Place, Pronoun
-from transduce.corpus.nouns import HUMAN, nouns
-from transduce.corpus.syntax import Couple, Nominal, NounPhrase, Possessed, PrepPhrase
-from transduce.corpus.words import (
+from transduce.corpus.builtin.lexicon import Adjective, Determiner, Name, Noun, Place, Pronoun
+from transduce.corpus.builtin.nouns import HUMAN, nouns
+from transduce.corpus.builtin.syntax import Couple, Nominal, NounPhrase, Possessed, PrepPhrase
+from transduce.corpus.builtin.words import (
     ADJECTIVES,
     BARE,
     EVERY,

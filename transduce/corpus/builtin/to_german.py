@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus.german import (
+from transduce.corpus.builtin.german import (
     IRREGULAR_PRESENT,
     PRETERITE,
     REFLEXIVE,
@@ -14,8 +14,8 @@ from transduce.corpus.german import (
     determiner,
     zu_infinitive,
 )
-from transduce.corpus.lexicon import Determiner, Name, Noun, Phrase, Pronoun, slot
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin.lexicon import Determiner, Name, Noun, Phrase, Pronoun, slot
+from transduce.corpus.builtin.syntax import (
     Adverbial,
     Clause,
     Complex,
@@ -36,8 +36,8 @@ from transduce.corpus.syntax import (
     VerbPhrase,
     person,
 )
-from transduce.corpus.times import ALREADY, NEVER, NEVER_YET
-from transduce.corpus.words import BARE, NO, PERSONAL, THE, A
+from transduce.corpus.builtin.times import ALREADY, NEVER, NEVER_YET
+from transduce.corpus.builtin.words import BARE, NO, PERSONAL, THE, A
 
 _NEGATIONS: Mapping[str, tuple[str, str]] = {  # what stands before and after nicht or kein
     "": ("", ""),

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus import english, german
-from transduce.corpus.german import Gender, Pattern
-from transduce.corpus.lexicon import (
+from transduce.corpus.builtin import english, german
+from transduce.corpus.builtin.german import Gender, Pattern
+from transduce.corpus.builtin.lexicon import (
     Adjective,
     Determiner,
     Modal,

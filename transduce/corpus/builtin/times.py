@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from transduce.corpus import english, german
-from transduce.corpus.lexicon import Phrase, lines
+from transduce.corpus.builtin import english, german
+from transduce.corpus.builtin.lexicon import Phrase, lines
 
 
 def _phrases(text: str) -> tuple[Phrase, ...]:

@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 from random import Random
 
-from transduce.corpus import times, verbs
-from transduce.corpus.clauses import can_negate, duty, happening, without_opener
-from transduce.corpus.descriptions import HARSH_CLIMATES, LOW_MOODS, be, mood, sky, thing_state
-from transduce.corpus.lexicon import Determiner, Phrase, Pronoun, Verb
-from transduce.corpus.noun_phrases import (
+from transduce.corpus.builtin import times, verbs
+from transduce.corpus.builtin.clauses import can_negate, duty, happening, without_opener
+from transduce.corpus.builtin.descriptions import (
+    HARSH_CLIMATES,
+    LOW_MOODS,
+    be,
+    mood,
+    sky,
+    thing_state,
+)
+from transduce.corpus.builtin.lexicon import Determiner, Phrase, Pronoun, Verb
+from transduce.corpus.builtin.noun_phrases import (
     another_name,
     kin,
     owner_of,
@@ -16,8 +23,8 @@ from transduce.corpus.noun_phrases import (
     thing,
     to,
 )
-from transduce.corpus.nouns import NOUN, nouns
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin.nouns import NOUN, nouns
+from transduce.corpus.builtin.syntax import (
     Clause,
     Complex,
     Compound,
@@ -31,10 +38,10 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.syntax import person as grammatical_person
-from transduce.corpus.verb_phrases import deed, in_general, verb_phrase
-from transduce.corpus.verbs import named
-from transduce.corpus.words import (
+from transduce.corpus.builtin.syntax import person as grammatical_person
+from transduce.corpus.builtin.verb_phrases import deed, in_general, verb_phrase
+from transduce.corpus.builtin.verbs import named
+from transduce.corpus.builtin.words import (
     ADJECTIVE,
     BARE,
     CAN,

@@ -3,8 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from transduce.corpus.german import Case, Person
-from transduce.corpus.lexicon import Adjective, Determiner, Modal, Name, Noun, Phrase, Pronoun, Verb
+from transduce.corpus.builtin.german import Case, Person
+from transduce.corpus.builtin.lexicon import (
+    Adjective,
+    Determiner,
+    Modal,
+    Name,
+    Noun,
+    Phrase,
+    Pronoun,
+    Verb,
+)
 
 Tense = Literal["present", "progressive", "past", "perfect", "future", "so far"]
 Negation = Literal["", "not", "not yet", "no longer"]

@@ -2,11 +2,11 @@
 
 from random import Random
 
-from transduce.corpus import english, german, times, verbs
-from transduce.corpus.clauses import state
-from transduce.corpus.descriptions import be, item, present_or_past, sky
-from transduce.corpus.lexicon import Phrase
-from transduce.corpus.noun_phrases import (
+from transduce.corpus.builtin import english, german, times, verbs
+from transduce.corpus.builtin.clauses import state
+from transduce.corpus.builtin.descriptions import be, item, present_or_past, sky
+from transduce.corpus.builtin.lexicon import Phrase
+from transduce.corpus.builtin.noun_phrases import (
     FIRST_NAMES,
     KIN,
     at,
@@ -16,8 +16,8 @@ from transduce.corpus.noun_phrases import (
     pick,
     stranger,
 )
-from transduce.corpus.nouns import NOUN, nouns, places
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin.nouns import NOUN, nouns, places
+from transduce.corpus.builtin.syntax import (
     Clause,
     Negation,
     Nominal,
@@ -26,9 +26,9 @@ from transduce.corpus.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.verb_phrases import IN, IN_CITY, TO_CITY, verb_phrase
-from transduce.corpus.verbs import named
-from transduce.corpus.words import (
+from transduce.corpus.builtin.verb_phrases import IN, IN_CITY, TO_CITY, verb_phrase
+from transduce.corpus.builtin.verbs import named
+from transduce.corpus.builtin.words import (
     ADJECTIVES,
     HE,
     IT,

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus.english import a_or_an
-from transduce.corpus.german import Person
-from transduce.corpus.lexicon import Name, Phrase, Pronoun
-from transduce.corpus.nouns import HUMAN
-from transduce.corpus.syntax import (
+from transduce.corpus.builtin.english import a_or_an
+from transduce.corpus.builtin.german import Person
+from transduce.corpus.builtin.lexicon import Name, Phrase, Pronoun
+from transduce.corpus.builtin.nouns import HUMAN
+from transduce.corpus.builtin.syntax import (
     Adverbial,
     Clause,
     Complex,
@@ -27,8 +27,8 @@ from transduce.corpus.syntax import (
     VerbPhrase,
     person,
 )
-from transduce.corpus.times import MAYBE
-from transduce.corpus.words import THERE, A
+from transduce.corpus.builtin.times import MAYBE
+from transduce.corpus.builtin.words import THERE, A
 
 _BE: Mapping[Person, str] = {"1s": "am", "2s": "are", "3s": "is", "1p": "are", "3p": "are"}
 _WAS: Mapping[Person, str] = {"1s": "was", "2s": "were", "3s": "was", "1p": "were", "3p": "were"}
