@@ -40,6 +40,9 @@ class Verbs(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Runs a command line: 0 on success, 2 and one line for a mistake, 130 on Ctrl-C."""
+        # Threads that wait for each other soon sleep instead of spinning: on a machine with other
+        # work a step otherwise takes up to fifty times as long. Read once, when torch is loaded.
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(encoding="utf-8")  # whatever the locale says
