@@ -11,9 +11,9 @@ import torch
 from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
-from transduce.bench.peers import OURS, PEERS, TorchTransformer
+from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
 from transduce.bench.systems import batches_of, loss_of, marian_directory, system_of
-from transduce.bench.train import new_model, set_up, worker
+from transduce.bench.train import Report, Speed, new_model, render, set_up, worker
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
 from transduce.corpus.builtin import grammar
@@ -152,6 +152,9 @@ def test_the_command_trains_every_system_and_its_json_keeps_its_keys(text, tmp_p
         assert row["share_of_peak"] == pytest.approx(row["gflops"] / report["peak_gflops"])
         assert row["loss"] == pytest.approx(report["results"][0]["loss"], rel=0.02)
     assert report["results"][0]["ratio"] == 1
+    table = render(Report(**{**report, "results": [Speed(**row) for row in report["results"]]}))
+    assert all(NAMES[name] in table for name in (OURS, *INSTALLED))
+    assert "pairs.tsv; 4 steps of 256 tokens a side, the first 2 not timed" in table
 
 
 def test_an_unknown_peer_is_refused_with_the_names_of_those_there_are() -> None:

@@ -6,6 +6,7 @@ the input ends, the answer is the peak memory and the loss.
 
 import json
 import os
+import signal
 import sys
 import time
 import warnings
@@ -22,6 +23,7 @@ from transduce.train.run import Run, read_config
 def main(name: str, directory: str) -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent ends this process
     warnings.filterwarnings("ignore", module=r"torch\.nn|transformers")
     if name == OURS:
         keep_memory()  # as `transduce train` does; the others run as they come
