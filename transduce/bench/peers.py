@@ -52,6 +52,8 @@ class TorchTransformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        # torch's own N(0, 1) saturates the softmax, and denormal gradients are slow
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "enable_nested_tensor is True")
             self.stacks = nn.Transformer(
