@@ -254,6 +254,24 @@ def test_dropout_does_nothing_outside_training() -> None:
     assert torch.equal(Dropout(0.5).eval()(x), x)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_adding_what_dropout_left_in_one_pass_is_adding_it_in_two(training) -> None:
+    drop = Dropout(0.3).train(training)
+    x, y = (torch.randn(7, 5, 33, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    torch.manual_seed(1)
+    expected = x + drop(y)
+    torch.manual_seed(1)
+    found = drop.add(x, y)
+    torch.testing.assert_close(found, expected)
+    slope = torch.randn_like(x)
+    for a, b in zip(
+        torch.autograd.grad(found, [x, y], slope),
+        torch.autograd.grad(expected, [x, y], slope),
+        strict=True,
+    ):
+        torch.testing.assert_close(a, b)
+
+
 def test_dropout_is_repeated_by_the_same_seed() -> None:
     drop, x = Dropout(0.3).train(), torch.randn(64, 33)
     torch.manual_seed(5)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-CHUNK_ELEMENTS = 2**21  # logits held at a time; about what a core's cache holds
+ROWS = 512  # whose logits are held at a time: enough for an efficient product
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class _ChunkedLoss(torch.autograd.Function):
 
     The gradient of a row's logits is softmax − q: it is formed chunk by chunk as the loss is, so
     that no [rows × vocabulary] tensor outlives its chunk and the logits are computed only once.
+    Whatever is the same for every word of the vocabulary is added once per row, not once per word:
+    Σ logits is x · ΣE, and the ε/(V−1) of every word's gradient is subtracted at the end.
     """
 
     @staticmethod
@@ -56,7 +58,6 @@ class _ChunkedLoss(torch.autograd.Function):
         states_dtype, rows, matrix = rows.dtype, rows.to(dtype), weight.to(dtype)
         vocabulary = weight.shape[0]
         rest = smoothing / (vocabulary - 1) if vocabulary > 1 else 0.0
-        size = max(1, CHUNK_ELEMENTS // vocabulary)
         wanted = any(ctx.needs_input_grad)
         grad_rows = torch.empty_like(rows if wanted else rows[:0])
         grad_weight = torch.zeros_like(weight if wanted else weight[:0])
@@ -64,30 +65,41 @@ class _ChunkedLoss(torch.autograd.Function):
         smoothed = rows.new_zeros((), dtype=torch.float64)
         nll = rows.new_zeros((), dtype=torch.float64)
         with torch.autocast(kind, enabled=False):
-            for start in range(0, len(rows), size):
-                x, y = rows[start : start + size], gold[start : start + size, None]
-                logits = x @ matrix.T
-                if bias is not None:
-                    logits += bias
-                log_p = logits.log_softmax(dim=-1, dtype=torch.float32)
-                of_gold = log_p.gather(1, y)
-                chunk_nll = -of_gold.sum(dtype=torch.float64)
+            of_all = matrix.sum(0)  # ΣE
+            bias_of_all = 0.0 if bias is None else bias.sum(dtype=torch.float64)
+            for start in range(0, len(rows), ROWS):
+                x, y = rows[start : start + ROWS], gold[start : start + ROWS, None]
+                logits = _logits(x, matrix, bias)
+                of_gold = logits.gather(1, y)
+                p = torch.softmax(logits, -1, out=logits)
+                p_gold = p.gather(1, y)
+                log_total = of_gold - p_gold.log()
+                lost = (p_gold == 0).flatten().nonzero().flatten()  # too unlikely for the type
+                if len(lost):
+                    again = _logits(x.index_select(0, lost), matrix, bias)
+                    log_total[lost] = again.logsumexp(1, keepdim=True)
+                chunk_nll = (log_total - of_gold).sum(dtype=torch.float64)
                 nll += chunk_nll
                 smoothed += (1 - smoothing - rest) * chunk_nll
                 if smoothing:
-                    smoothed -= rest * log_p.sum(dtype=torch.float64)
+                    sums = (x @ of_all).sum(dtype=torch.float64) + len(x) * bias_of_all
+                    smoothed += rest * (vocabulary * log_total.sum(dtype=torch.float64) - sums)
                 if not wanted:
                     continue
-                grad = log_p.exp_().sub_(rest)
-                grad.scatter_add_(1, y, torch.full_like(of_gold, rest + smoothing - 1))
+                grad = p.scatter_add_(1, y, torch.full_like(of_gold, rest + smoothing - 1))
                 if grad_bias is not None:
                     grad_bias += grad.sum(0)
                 grad = grad.to(dtype)
-                torch.mm(grad, matrix, out=grad_rows[start : start + size])
+                torch.mm(grad, matrix, out=grad_rows[start : start + ROWS])
                 if dtype == grad_weight.dtype:
                     grad_weight.addmm_(grad.T, x)
                 else:
                     grad_weight += grad.T @ x
+            if wanted and rest:
+                grad_rows.sub_(of_all, alpha=rest)
+                grad_weight.sub_(rows.sum(0, dtype=grad_weight.dtype), alpha=rest)
+                if grad_bias is not None:
+                    grad_bias.sub_(rest * len(rows))
         ctx.grads = grad_rows.to(states_dtype), grad_weight, grad_bias
         ctx.mark_non_differentiable(nll)
         return smoothed.to(weight.dtype), nll.to(weight.dtype)
@@ -98,3 +110,8 @@ class _ChunkedLoss(torch.autograd.Function):
     ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None]:
         rows, weight, bias = (g if g is None else g.mul_(upstream) for g in ctx.grads)
         return rows, None, weight, bias, None
+
+
+def _logits(x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
+    logits = (x @ matrix.T).to(torch.promote_types(x.dtype, torch.float32))
+    return logits if bias is None else logits.add_(bias)

@@ -22,29 +22,57 @@ class Dropout(nn.Module):
         dropped: Tensor = _ByteDropout.apply(x, self.p)
         return dropped
 
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """x + Dropout(y), in one pass over memory where that is the cost."""
+        if not self.training or self.p == 0 or x.device.type != "cpu" or x.dtype != y.dtype:
+            return x + self(y)
+        total: Tensor = _AddByteDropout.apply(x, y, self.p)
+        return total
+
     def extra_repr(self) -> str:
         return f"p={self.p}"
 
 
-class _ByteDropout(torch.autograd.Function):
-    """Dropout that spends one random byte on a decision.
+def draw_kept(like: Tensor, p: float) -> tuple[Tensor, float]:
+    """1 where an element is kept and 0 where not, one random byte a decision; and the scale.
 
     The probability is p rounded to 1/256, and survivors are scaled by its exact complement, so the
     expectation is exact. Torch's CPU kernel draws a number for every element, one after the other,
     which takes longer than the matrix products around it.
     """
+    threshold = min(max(round(256 * p), 1), 255)
+    drawn = torch.empty(-(-like.numel() // 8), dtype=torch.int64)
+    drawn.random_(-(2**63), None)  # the default range leaves out the sign bit, so one byte in 8
+    kept = torch.empty_like(like, memory_format=torch.contiguous_format)
+    torch.ge(drawn.view(torch.uint8)[: like.numel()].view(like.shape), threshold, out=kept)
+    return kept, 256 / (256 - threshold)
+
+
+class _ByteDropout(torch.autograd.Function):
+    """Dropout(x)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        threshold = min(max(round(256 * p), 1), 255)
-        drawn = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
-        drawn.random_(-(2**63), None)  # the default range leaves out the sign bit, so one byte in 8
-        keep = drawn.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
-        ctx.save_for_backward(keep)
-        ctx.scale = 256 / (256 - threshold)
-        return (x * keep).mul_(ctx.scale)
+        kept, ctx.scale = draw_kept(x, p)
+        ctx.save_for_backward(kept)
+        return (x * kept).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (keep,) = ctx.saved_tensors
-        return (grad * keep).mul_(ctx.scale), None
+        (kept,) = ctx.saved_tensors
+        return (grad * kept).mul_(ctx.scale), None
+
+
+class _AddByteDropout(torch.autograd.Function):
+    """x + Dropout(y)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, p: float) -> Tensor:
+        kept, ctx.scale = draw_kept(y, p)
+        ctx.save_for_backward(kept)
+        return torch.addcmul(x, y, kept, value=ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        (kept,) = ctx.saved_tensors
+        return grad, (grad * kept).mul_(ctx.scale), None

@@ -55,7 +55,7 @@ class AddNorm(nn.Module):
 
     def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
         """What leaves the sub-layer's residual connection."""
-        total = x + self.dropout(sublayer)
+        total = self.dropout.add(x, sublayer)
         return total if self.pre else self.norm(total)
 
 
