@@ -10,8 +10,9 @@ import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file
 
-from transduce.checkpoint import load_model, sha256
+from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.directory import sha256
 
 
 def invoke(*args: str):

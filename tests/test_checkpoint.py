@@ -8,9 +8,10 @@ import torch
 from click.testing import CliRunner
 
 from transduce import atomic
-from transduce.checkpoint import load_model, save_model, sha256
+from transduce.checkpoint import load_model, save_model
 from transduce.cli import main
 from transduce.config import ModelConfig
+from transduce.directory import sha256
 from transduce.errors import ModelError
 from transduce.model import Transformer
 

@@ -1,20 +1,31 @@
-"""Logits equal Hugging Face's MarianMTModel, in both directions."""
+"""Logits, ids and translations equal Hugging Face's Marian, in both directions."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from click.testing import CliRunner
+from hypothesis import example, given
+from hypothesis import strategies as st
+from torch.nn.functional import cross_entropy
 
-from transduce.checkpoint import load_model
+from transduce.checkpoint import load_model, save_model
 from transduce.cli import main
 from transduce.config import ModelConfig
+from transduce.corpus.builtin import grammar
+from transduce.engines.reference import TorchEngine
 from transduce.errors import ModelError
+from transduce.exchange import huggingface
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.model import Transformer
+from transduce.search import Search
+from transduce.tokens import EOS, Tokens
 
 transformers = pytest.importorskip("transformers")
+# it recommends what it then makes no use of
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
 MARIAN = {
     "vocab_size": 61,
@@ -127,9 +138,7 @@ def test_what_marian_cannot_say_is_refused_and_nothing_is_left(tmp_path, changes
 
 def test_an_export_that_differs_is_refused_and_nothing_is_left(tmp_path, monkeypatch) -> None:
     config = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=1)
-    monkeypatch.setattr(
-        "transduce.exchange.huggingface._reorder", lambda name, weight, order: weight
-    )
+    monkeypatch.setattr("transduce.exchange.marian._reorder", lambda name, weight, order: weight)
     with pytest.raises(ModelError, match="the export differs from the model by"):
         write_huggingface(Transformer(config), tmp_path / "out")
     assert not list(tmp_path.iterdir())
@@ -152,13 +161,171 @@ def test_a_model_of_another_type_is_refused(tmp_path) -> None:
         read_huggingface(tmp_path)
 
 
-def test_tokenizer_files_travel_along(tmp_path) -> None:
-    marian(tmp_path)
-    (tmp_path / "marian" / "source.spm").write_bytes(b"pieces")
-    run, ours, back = CliRunner().invoke, str(tmp_path / "ours"), str(tmp_path / "back")
-    run(main, ["import", "--from", "huggingface", str(tmp_path / "marian"), ours])
-    run(main, ["export", "--to", "huggingface", back, "--model", ours])
-    assert (tmp_path / "back" / "source.spm").read_bytes() == b"pieces"
+PAIRS = grammar.sentences("train", 300, seed=0)
+SENTENCES = [text for pair in PAIRS for text in (pair.source, pair.target)]
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory) -> Tokens:
+    return Tokens.learn(SENTENCES, 600, tmp_path_factory.mktemp("tokens") / "tokens.model")
+
+
+@pytest.fixture(scope="module")
+def model(tokens) -> Transformer:
+    """It knows some sentences by heart."""
+    torch.manual_seed(0)
+    config = ModelConfig(
+        vocab_size=tokens.vocab_size, d_model=32, d_ff=48, n_heads=4, n_layers=1, p_drop=0.0
+    )
+    model = Transformer(config)
+    rows = [torch.tensor([1, *ids, EOS]) for ids in tokens.encode_batch(SENTENCES[:24])]
+    padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    source, target = padded[0::2, 1:], padded[1::2]
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(60):
+        optimizer.zero_grad()
+        logits = model(source, target[:, :-1]).flatten(0, 1)
+        cross_entropy(logits, target[:, 1:].flatten(), ignore_index=0).backward()
+        optimizer.step()
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def exported(model, tokens, tmp_path_factory) -> Path:
+    directory: Path = tmp_path_factory.mktemp("exported") / "out"
+    languages = {"source_language": "en", "target_language": "de"}
+    write_huggingface(model, directory, tokens, languages=languages)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def tokenizer(exported):
+    return transformers.MarianTokenizer.from_pretrained(exported)
+
+
+@given(text=st.text() | st.sampled_from(SENTENCES))
+@example("")
+@example("  two  spaces  ")
+@example("<s> </s> <unk> <pad> <0x41>")
+@example("Собака 一只狗 الكلب कुत्ता 😀👩‍👩‍👧 ᚠᛇᚻ e\u0301 é ﬁ\u00a0\ufeff")
+@example("\x00\n\r\n\t\x1b")
+def test_an_exported_tokenizer_reads_and_writes_text_as_ours(tokens, tokenizer, text) -> None:
+    if "▁" in text or "\x10" in text or text.startswith(">>"):
+        return
+    ids = [*tokens.encode(text), EOS]
+    assert tokenizer(text).input_ids == ids
+    assert tokenizer(text_target=text).input_ids == ids
+    assert tokenizer.decode(ids, skip_special_tokens=True) == text.strip()
+
+
+def test_an_exported_model_translates_text_as_ours(model, tokens, exported, tokenizer) -> None:
+    peer = transformers.MarianMTModel.from_pretrained(exported).eval()
+    search = Search(beam=1, penalty="none")
+    texts = SENTENCES[:24]
+    sources = tokens.encode_batch(texts)
+    found = [hypotheses[0] for hypotheses in TorchEngine(model).search(sources, search)]
+    translations = [tokens.decode(hypothesis.tokens).strip() for hypothesis in found]
+    inputs = tokenizer(texts, return_tensors="pt", padding=True)
+    written = peer.generate(**inputs, num_beams=1, length_penalty=1.0, max_length=500)
+    theirs = tokenizer.batch_decode(written, skip_special_tokens=True)
+    for ours, text, hypothesis in zip(translations, theirs, found, strict=True):
+        assert text == ours if hypothesis.ended else text.startswith(ours)
+    assert len(set(translations)) > 5
+    assert any(hypothesis.ended for hypothesis in found)
+
+
+def test_an_export_says_how_to_search_and_which_languages(exported) -> None:
+    generation = transformers.GenerationConfig.from_pretrained(exported)
+    assert (generation.num_beams, generation.length_penalty, generation.max_length) == (4, 0.6, 512)
+    assert (generation.decoder_start_token_id, generation.eos_token_id) == (1, 2)
+    assert generation.bad_words_ids is None  # padding is a word that our models never learn
+    tokenizer = transformers.AutoTokenizer.from_pretrained(exported)
+    assert isinstance(tokenizer, transformers.MarianTokenizer)
+    assert (tokenizer.source_lang, tokenizer.target_lang) == ("en", "de")
+    assert tokenizer.model_max_length == 512
+    special = tokenizer.pad_token, tokenizer.eos_token, tokenizer.unk_token
+    assert special == ("<pad>", "</s>", "<unk>")
+    assert tokenizer.convert_tokens_to_ids(list(special)) == [0, 2, 3]
+
+
+def test_an_export_imported_again_reads_and_translates_the_same(
+    model, tokens, exported, tmp_path
+) -> None:
+    again = str(tmp_path / "again")
+    result = CliRunner().invoke(main, ["import", "--from", "huggingface", str(exported), again])
+    assert result.exit_code == 0, result.output
+    loaded = load_model(tmp_path / "again")
+    assert loaded.description["source_language"] == "en"
+    imported = huggingface.read_tokens(exported, loaded.model.config)
+    assert imported.encode_batch(SENTENCES) == tokens.encode_batch(SENTENCES)
+    sources = tokens.encode_batch(SENTENCES[:5])
+    found, wanted = (
+        [h[0].tokens for h in TorchEngine(m).search(sources)] for m in (loaded.model, model)
+    )
+    assert found == wanted
+
+
+def swapped(tokens: Tokens) -> dict[str, bytes]:
+    files = huggingface_files(tokens)
+    numbers = json.loads(files["vocab.json"])
+    numbers["▁"], numbers["e"] = numbers["e"], numbers["▁"]
+    return {**files, "vocab.json": json.dumps(numbers).encode()}
+
+
+huggingface_files = huggingface._tokenizer_files
+huggingface_generation = huggingface._generation
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "sentence"),
+    [
+        ("_tokenizer_files", swapped, "does not read 'A dog runs on the beach.' as the model"),
+        (
+            "_generation",
+            lambda model: {**huggingface_generation(model), "decoder_start_token_id": 0},
+            "does not translate 'A dog runs on the beach.' as the model",
+        ),
+    ],
+)
+def test_text_that_comes_out_otherwise_is_refused_and_nothing_is_left(
+    model, tokens, tmp_path, monkeypatch, name, wrong, sentence
+) -> None:
+    monkeypatch.setattr(huggingface, name, wrong)
+    with pytest.raises(ModelError, match=f"^the export {sentence} does, so nothing was written"):
+        write_huggingface(model, tmp_path / "out", tokens)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_transformers_an_export_is_read_by_transduce_and_says_so(
+    model, tokens, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    said: list[str] = []
+    write_huggingface(model, tmp_path / "out", tokens, say=said.append)
+    assert "as transduce reads them; transformers is not installed" in said[0]
+    monkeypatch.setattr(huggingface, "_tokenizer_files", swapped)
+    with pytest.raises(ModelError, match=r"does not read 'A dog runs on the beach\.'"):
+        write_huggingface(model, tmp_path / "other", tokens)
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_users_own_sentences_are_compared(model, tokens, tmp_path) -> None:
+    files = {"tokens.model": tokens.model}
+    save_model(tmp_path / "ours", model, files=files)
+    texts = ["Ein Hund bellt.", "a▁b", "", ">>fra<< Ein Hund", "犬"]
+    (tmp_path / "texts").write_text("\n".join(texts) + "\n", "utf-8")
+    arguments = ["export", "--to", "huggingface", str(tmp_path / "out")]
+    arguments += ["--model", str(tmp_path / "ours"), "--sentences", str(tmp_path / "texts")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert "and 3 sentences have the same ids and translations" in result.output
+
+
+def test_a_vocabulary_that_the_network_does_not_know_is_not_exported(tokens, tmp_path) -> None:
+    small = Transformer(ModelConfig(vocab_size=99, d_model=16, d_ff=24, n_heads=4, n_layers=1))
+    with pytest.raises(ModelError, match="has 600 tokens, but the network knows 99"):
+        write_huggingface(small, tmp_path / "out", tokens)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_occupied_output_directory_is_refused(tmp_path) -> None:

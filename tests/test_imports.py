@@ -19,12 +19,15 @@ STAGES = [
     "model",
     "loss",
     "schedule",
+    "directory",
     "checkpoint",
     "search",
+    "engines",
+    "translate",
     "train",
 ]
 # An application imports stages, never another application.
-APPLICATIONS = ["check", "history", "explain", "figures", "exchange", "paper", "bench"]
+APPLICATIONS = ["check", "history", "explain", "evaluate", "figures", "exchange", "paper", "bench"]
 # The command line imports everything, inside the verb that needs it.
 TOP = ["cli", "__main__", "__init__"]
 

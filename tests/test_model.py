@@ -115,7 +115,7 @@ def test_selecting_rows_of_a_cache_continues_those_rows(model) -> None:
     rows = torch.tensor([2, 2, 0])
     memory = model.encode(source)
     _, cache = model.decode(target[:, :4], memory)
-    ours, _ = model.decode(target[rows, 4:], memory.select(rows), cache.select(rows))
+    ours, _ = model.decode(target[rows, 4:], memory.select(rows), cache.select(rows, rows))
     assert_equal(ours, model(source[rows], target[rows])[:, 4:])
 
 

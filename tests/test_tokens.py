@@ -7,11 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from transduce import tokens as tokens_module
 from transduce.config import ModelConfig
 from transduce.corpus.reading import read_pairs
 from transduce.errors import ConfigError, InputError, ModelError
-from transduce.tokens import BOS, EOS, PAD, SPECIALS, UNK, Tokens
+from transduce.tokens import BOS, EOS, PAD, SPECIALS, UNK, Tokens, bpe
 
 LINES = [
     "A dog runs on the beach and the dog barks.",
@@ -173,7 +172,7 @@ def test_every_line_is_as_likely_to_be_drawn() -> None:
     lines = [str(i) for i in range(20)]
     counts = dict.fromkeys(lines, 0)
     for _ in range(3000):
-        for line in tokens_module._draw(lines, 5, rng)[0]:
+        for line in bpe._draw(lines, 5, rng)[0]:
             counts[line] += 1
     assert all(abs(count - 750) < 5 * (3000 * 0.25 * 0.75) ** 0.5 for count in counts.values())
 

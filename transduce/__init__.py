@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transduce.config import ModelConfig
     from transduce.model import Transformer
+    from transduce.translate.translator import Translator
 
-__all__ = ["ModelConfig", "Transformer"]
+__all__ = ["ModelConfig", "Transformer", "Translator"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,8 @@ def __getattr__(name: str) -> Any:
         from transduce.model import Transformer
 
         return Transformer
+    if name == "Translator":
+        from transduce.translate.translator import Translator
+
+        return Translator
     raise AttributeError(f"module 'transduce' has no attribute {name!r}")

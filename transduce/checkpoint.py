@@ -1,6 +1,5 @@
 """The model directory: everything needed to use a model, nothing that could run code."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from torch import Tensor
 
 from transduce import atomic
 from transduce.config import ModelConfig
+from transduce.directory import FORMAT_VERSION, read_description, sha256, verify_checksums
 from transduce.errors import ConfigError, ModelError
 from transduce.model import Transformer
-
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,7 @@ def save_model(
 
 def load_model(directory: Path, device: torch.device | str = "cpu") -> ModelDirectory:
     """The model of a directory, ready for inference; says plainly what is wrong with it if not."""
-    description = read_json(directory, "config.json")
-    version = description.get("format_version")
-    if version != FORMAT_VERSION:
-        raise ModelError(
-            f"{directory} has format version {version}, but this transduce reads version "
-            f"{FORMAT_VERSION}: use the release that wrote it, or export the model again"
-        )
+    description = read_description(directory)
     verify_checksums(directory)
     try:
         config = ModelConfig(**description["model"])
@@ -101,33 +93,3 @@ def load_weights(model: Transformer, weights: Mapping[str, Tensor], where: Path)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
-
-
-def read_json(directory: Path, name: str) -> dict[str, Any]:
-    """One of a directory's JSON files, or a sentence about why it cannot be had."""
-    if not directory.is_dir():
-        raise ModelError(f"no model directory {directory}")
-    try:
-        content = json.loads((directory / name).read_text("utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{directory} is not a model directory: it has no {name}") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{directory / name} cannot be read: {error}") from None
-    if not isinstance(content, dict):
-        raise ModelError(f"{directory / name} cannot be read: it holds no JSON object")
-    return content
-
-
-def verify_checksums(directory: Path) -> None:
-    """Refuses a directory any of whose files is missing or is not what was written."""
-    for name, expected in read_json(directory, "checksums.json").items():
-        file = directory / name
-        if Path(name).name != name or not file.is_file():
-            raise ModelError(f"{directory} is incomplete: it has no {name}")
-        if sha256(file) != expected:
-            raise ModelError(f"{file} is damaged: its checksum is not the one in checksums.json")
-
-
-def sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -257,7 +257,7 @@ PRESETS: dict[str, Difference] = {
         },
         "data": {"vocab_size": 4000},
         "train": {
-            "steps": 2500,
+            "steps": 3000,
             "tokens_per_batch": 1024,
             "warmup_steps": 400,
             "lr_factor": 0.9,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.checkpoint import verify_checksums
 from transduce.config import Config
 from transduce.corpus.filters import Reason, Tally
+from transduce.directory import verify_checksums
 from transduce.errors import InputError, ModelError
 from transduce.store import Store
 from transduce.train import state

@@ -15,6 +15,9 @@ from transduce.errors import UserError
 VERBS = {
     "train": "transduce.cli.train",
     "check": "transduce.cli.check",
+    "translate": "transduce.cli.translate",
+    "score": "transduce.cli.score",
+    "evaluate": "transduce.cli.evaluate",
     "average": "transduce.cli.average",
     "explain": "transduce.cli.explain",
     "info": "transduce.cli.info",

@@ -27,7 +27,8 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     from transduce.checkpoint import load_weights, save_model
     from transduce.model import Transformer, count_parameters
     from transduce.train import state
-    from transduce.train.job import languages_of, read_inputs
+    from transduce.train.job import files_of, languages_of, read_inputs
+    from transduce.train.prepare import reopen
     from transduce.train.run import Run, read_config
 
     whole = Run(run)
@@ -45,8 +46,8 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
         out,
         model,
         card=_card(whole, config, model, paths[-1], what),
-        extra=languages_of(read_inputs(whole)),
-        files={"tokens.model": whole.tokens.read_bytes()},
+        extra={**languages_of(read_inputs(whole)), "max_length": config.data.max_length},
+        files=files_of(whole, reopen(whole)),
     )
     click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
 

@@ -1,5 +1,6 @@
 """`transduce import` and `transduce export`: models from and for other toolkits."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -17,36 +18,73 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     DIRECTORY is what Hugging Face's save_pretrained wrote; OUT becomes a model directory.
     """
     from transduce.checkpoint import save_model
-    from transduce.exchange.huggingface import read_huggingface, tokenizer_files
+    from transduce.exchange.huggingface import read_huggingface, read_languages, read_tokens
     from transduce.model import count_parameters
+    from transduce.tokens import has_tokens
 
     _refuse_occupied(out)
     model = read_huggingface(directory)
+    tokens = read_tokens(directory, model.config) if has_tokens(directory) else None
     card = f"# {out.name}\n\nImported from a Hugging Face Marian model, `{directory.name}`.\n"
-    save_model(out, model, card=card, files=tokenizer_files(directory))
-    click.echo(f"{out}: {count_parameters(model):,} parameters imported", err=True)
+    save_model(
+        out,
+        model,
+        card=card,
+        extra=read_languages(directory),
+        files=tokens.files if tokens else None,
+    )
+    _say(f"{out}: {count_parameters(model):,} parameters imported")
+    if tokens is None:
+        _say(f"{directory} has no vocabulary, so {out} translates token ids, not text")
+    elif tokens.languages:
+        codes = " ".join(tokens.languages[:5]) + (" …" if len(tokens.languages) > 5 else "")
+        _say(f"begin each source with the code of the language to write: {codes}")
 
 
 @click.command("export", short_help="Write a model in another toolkit's form, verified.")
-@click.option("--to", "target", type=click.Choice(["huggingface"]), required=True)
+@click.option(
+    "--to", "target", type=click.Choice(["huggingface"]), required=True, help="Which toolkit's."
+)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="Model directory.")
-def export_command(target: str, out: Path, model: Path) -> None:
+@click.option(
+    "--sentences",
+    type=click.Path(path_type=Path),
+    help="A file whose lines are translated by both for comparison, instead of a built-in handful.",
+)
+def export_command(target: str, out: Path, model: Path, sentences: Path | None) -> None:
     """Write a model in another toolkit's form, compared with the original before it is kept."""
+    _refuse_occupied(out)
+    EXPORTS[target](model, out, sentences)
+
+
+def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
     from transduce.checkpoint import load_model
-    from transduce.exchange.huggingface import (
-        largest_difference,
-        tokenizer_files,
-        write_huggingface,
+    from transduce.corpus.reading import read_lines
+    from transduce.exchange.huggingface import write_huggingface
+    from transduce.exchange.huggingface_comparison import SENTENCES
+    from transduce.tokens import has_tokens, load_tokens
+
+    loaded = load_model(model)
+    write_huggingface(
+        loaded.model,
+        out,
+        load_tokens(model) if has_tokens(model) else None,
+        languages=loaded.description,
+        sentences=list(read_lines(sentences)) if sentences else SENTENCES,
+        say=lambda message: _say(f"{out}: exported; {message}"),
     )
 
-    _refuse_occupied(out)
-    loaded = load_model(model).model
-    write_huggingface(loaded, out, tokenizer_files(model))
-    difference = largest_difference(loaded, out)
-    click.echo(f"{out}: exported; its logits differ by at most {difference:.1e}", err=True)
+
+EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
+    "huggingface": _export_huggingface,
+}
 
 
 def _refuse_occupied(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out} is not empty: name a directory that does not exist yet")
+
+
+def _say(message: str) -> None:
+    click.echo(message, err=True)

@@ -65,7 +65,8 @@ def _tell_run(directory: Path, output: Path | None, as_json: bool) -> None:
 def _tell_model(directory: Path, as_json: bool) -> None:
     import json
 
-    from transduce.checkpoint import load_model, read_json
+    from transduce.checkpoint import load_model
+    from transduce.directory import read_json
     from transduce.model import count_parameters
 
     loaded = load_model(directory)

@@ -109,3 +109,41 @@ def resolve_training(
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def decoding(command: Command) -> Command:
+    """--model, --engine and --batch-size: which model runs, and how."""
+    options = [
+        click.option(
+            "--model", type=click.Path(path_type=Path), help="Model directory [the bundled one]."
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "torch", "ctranslate2"]),
+            default="auto",
+            show_default=True,
+        ),
+        click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True),
+    ]
+    return _add(command, options)
+
+
+def length_penalty_options(command: Command) -> Command:
+    """--alpha and --penalty."""
+    options = [
+        click.option("--alpha", type=click.FloatRange(min=0), default=0.6, show_default=True),
+        click.option(
+            "--penalty",
+            type=click.Choice(["gnmt", "average", "none"]),
+            default="gnmt",
+            show_default=True,
+            help="What a log-probability is divided by: ((5 + n)/6)^α, n^α, or nothing.",
+        ),
+    ]
+    return _add(command, options)
+
+
+def searching(command: Command) -> Command:
+    """--beam, --alpha and --penalty: how to search."""
+    beam = click.option("--beam", type=click.IntRange(min=1), default=4, show_default=True)
+    return beam(length_penalty_options(command))

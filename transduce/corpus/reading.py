@@ -101,12 +101,12 @@ class Lines:
                 raise self.error(_encoding_advice(line, error)) from None
             yield text.removeprefix("\ufeff") if self.number == 1 else text
 
-    def raw(self) -> Iterator[bytes]:
-        """The lines as bytes, their ends included."""
+    def raw(self, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+        """The lines as bytes, their ends included; any length will do if `longest` is −1."""
         try:
-            for line in iter(partial(self.stream.readline, LONGEST_LINE), b""):
+            for line in iter(partial(self.stream.readline, longest), b""):
                 self.number += 1
-                if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                if len(line) == longest and not line.endswith(b"\n"):
                     raise self.error("is longer than 16 MiB: is this text, one sentence a line?")
                 yield line
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError):
@@ -146,7 +146,8 @@ def open_bytes(file: File) -> Iterator[io.BufferedReader]:
     with ExitStack() as closing:
         try:
             raw = sys.stdin.buffer if file == STDIN else closing.enter_context(_opened(file))
-            assert isinstance(raw, io.BufferedReader)
+            if not isinstance(raw, io.BufferedReader):  # a stand-in for standard input
+                raw = io.BufferedReader(raw)  # type: ignore[arg-type]
             start = raw.peek(6)[:6]
         except OSError as error:
             raise _unreadable(file, error) from None

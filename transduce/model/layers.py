@@ -109,8 +109,11 @@ class DecoderLayer(nn.Module):
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
         kv = past.followed_by(kv) if past else kv
         x = self.self_attention_norm.after(x, self.self_attention.attend(q, kv, mask))
-        q = self.cross_attention.queries(self.cross_attention_norm.before(x))
-        x = self.cross_attention_norm.after(x, self.cross_attention.attend(q, memory, memory_mask))
+        # rows that share a memory look at it as if they were positions of one row
+        shared = self.cross_attention_norm.before(x).reshape(memory.keys.shape[0], -1, x.shape[-1])
+        q = self.cross_attention.queries(shared)
+        seen = self.cross_attention.attend(q, memory, memory_mask).reshape(x.shape)
+        x = self.cross_attention_norm.after(x, seen)
         inner = self.feed_forward(self.feed_forward_norm.before(x))
         return self.feed_forward_norm.after(x, inner), kv
 

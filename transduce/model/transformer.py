@@ -24,8 +24,8 @@ class Memory:
     states: Float[Tensor, "batch source d_model"]
     mask: Mask
 
-    def select(self, rows: Tensor) -> "Memory":
-        return Memory(self.states.index_select(0, rows), self.mask.index_select(0, rows))
+    def select(self, sentences: Tensor) -> "Memory":
+        return Memory(self.states.index_select(0, sentences), self.mask.index_select(0, sentences))
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,15 @@ class Cache:
     def length(self) -> int:
         return self.past[0].length
 
-    def select(self, rows: Tensor) -> "Cache":
-        """The cache of these rows of the batch, in this order: how a beam is reordered."""
-        return Cache(
-            tuple(kv.select(rows) for kv in self.past), tuple(kv.select(rows) for kv in self.memory)
-        )
+    def select(self, rows: Tensor, sentences: Tensor | None) -> "Cache":
+        """The cache of these rows of the target, in this order: how a beam is reordered.
+
+        The memory is the same for all rows of a sentence: None if every sentence stays.
+        """
+        memory = self.memory
+        if sentences is not None:
+            memory = tuple(kv.select(sentences) for kv in memory)
+        return Cache(tuple(kv.select(rows) for kv in self.past), memory)
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,10 @@ class Transformer(nn.Module):
     def decode(
         self, target: Int[Tensor, "batch target"], memory: Memory, cache: Cache | None = None
     ) -> tuple[Float[Tensor, "batch target vocabulary"], Cache]:
-        """The logits after each of these target tokens, which follow the ones in the cache."""
+        """The logits after each of these target tokens, which follow the ones in the cache.
+
+        A target may have more rows than the memory: then so many side by side share one of it.
+        """
         states, cache = self.decode_states(target, memory, cache)
         return self.output(states), cache
 

@@ -5,13 +5,16 @@ import json
 from transduce import atomic
 from transduce.checkpoint import save_model
 from transduce.config import Config
+from transduce.engines.shortlist import FILE as SHORTLIST
+from transduce.engines.shortlist import learn_shortlist
 from transduce.errors import InputError
 from transduce.model import count_parameters
+from transduce.tokens import SPECIALS
 from transduce.train import state
 from transduce.train.allocator import keep_memory
 from transduce.train.card import write_card
 from transduce.train.loop import Finished, Trainer, scores_entry
-from transduce.train.prepare import Inputs, Text, generate_builtin, prepare, reopen
+from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, clock, display
 from transduce.train.run import Run, refuse_other_settings, write_config
@@ -92,12 +95,20 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
                 what,
                 scores,
             ),
-            extra=languages_of(inputs),
-            files={"tokens.model": run.tokens.read_bytes()},
+            extra={**languages_of(inputs), "max_length": config.data.max_length},
+            files=files_of(run, trainer.data),
         )
         trainer.display.say(
             f"{run.model}: ready, after {clock(trainer.position.seconds)} of training"
         )
+
+
+def files_of(run: Run, data: Prepared) -> dict[str, bytes]:
+    """What a model directory has besides the network: its vocabulary and its shortlist."""
+    size, train = data.tokens.vocab_size, data.train
+    pairs = ((train.source(i), train.target(i)) for i in range(len(train)))
+    shortlist = learn_shortlist(pairs, size, size, range(len(SPECIALS)))
+    return {"tokens.model": run.tokens.read_bytes(), SHORTLIST: shortlist.to_bytes()}
 
 
 def languages_of(inputs: Inputs) -> dict[str, str]:

@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from transduce import atomic
-from transduce.checkpoint import load_weights, sha256, verify_checksums, weights_of
+from transduce.checkpoint import load_weights, weights_of
+from transduce.directory import sha256, verify_checksums
 from transduce.errors import ModelError, UserError
 from transduce.model import Transformer
 

@@ -5,18 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 
 from transduce.batches import collate, plan_epoch
+from transduce.engines.reference import TorchEngine
 from transduce.loss import sequence_loss
-from transduce.model import Cache, Memory, Transformer
-from transduce.search import greedy
+from transduce.model import Transformer
+from transduce.search import GREEDY
 from transduce.store import Store
 from transduce.tokens import Tokens
 from transduce.train.processes import Processes
-
-EXTRA_LENGTH = 50  # §6.1: the longest output is this much longer than its input
 
 
 @dataclass(frozen=True)
@@ -32,26 +29,6 @@ class Scores:
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.nll, 700))
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """The state of translating: what was read and what was written so far."""
-
-    model: Transformer
-    memory: Memory
-    cache: Cache | None = None
-
-    def select(self, rows: Int[Tensor, " kept"]) -> "Decoding":
-        cache = self.cache.select(rows) if self.cache else None
-        return Decoding(self.model, self.memory.select(rows), cache)
-
-
-def decode_step(
-    newest: Int[Tensor, " rows"], state: Decoding
-) -> tuple[Float[Tensor, "rows vocabulary"], Decoding]:
-    logits, cache = state.model.decode(newest[:, None], state.memory, state.cache)
-    return logits[:, -1], Decoding(state.model, state.memory, cache)
 
 
 @torch.inference_mode()
@@ -78,34 +55,13 @@ def validate(
     bleu = exact = None
     chosen = range(min(sentences, len(store)))
     if chosen and processes.first:
-        outputs = translate_ids(model, [store.source(i).tolist() for i in chosen])
-        found = [tokens.decode(ids) for ids in outputs]
+        sources = [store.source(i).tolist() for i in chosen]
+        outputs = TorchEngine(model).search(sources, GREEDY)
+        found = [tokens.decode(best.tokens) for best, *_ in outputs]
         wanted = [tokens.decode(store.target(i).tolist()) for i in chosen]
         bleu = corpus_bleu(found, wanted)
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / len(wanted)
     return Scores(nll / total, int(total), bleu, exact, len(chosen))
-
-
-@torch.inference_mode()
-def translate_ids(
-    model: Transformer, sources: Sequence[Sequence[int]], rows: int = 64
-) -> list[list[int]]:
-    """The likeliest translation of each source, token by token; like lengths are done together."""
-    config, device = model.config, model.output.weight.device
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    outputs: list[list[int]] = [[] for _ in sources]
-    for start in range(0, len(order), rows):
-        some = order[start : start + rows]
-        ended = [[*sources[i], config.eos_id] for i in some]
-        width = max(len(ids) for ids in ended)
-        padded = [ids + [config.pad_id] * (width - len(ids)) for ids in ended]
-        state = Decoding(model, model.encode(torch.tensor(padded, device=device)))
-        begin = torch.full((len(some),), config.bos_id, device=device)
-        limits = [len(sources[i]) + EXTRA_LENGTH for i in some]
-        found = greedy(decode_step, state, begin, config.eos_id, limits)
-        for i, ids in zip(some, found, strict=True):
-            outputs[i] = ids
-    return outputs
 
 
 def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:

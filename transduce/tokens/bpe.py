@@ -1,4 +1,4 @@
-"""Text ↔ ids: one byte-pair vocabulary for both languages, §5.1, that loses nothing.
+"""One byte-pair vocabulary for both languages, §5.1, that loses nothing.
 
 SentencePiece writes a space as "▁" (U+2581). A "▁" of the text itself is therefore escaped with
 U+0010 before encoding and put back after decoding; everything else SentencePiece keeps, as long as
@@ -18,6 +18,7 @@ import sentencepiece
 
 from transduce import atomic
 from transduce.errors import ConfigError, InputError, ModelError
+from transduce.tokens.processor import SPACE, cut, processor_of, readable
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -26,7 +27,6 @@ SMALLEST = len(SPECIALS) + 256  # the special symbols and the bytes
 SAMPLE = 400_000  # lines; more of them hardly change the merges, but take memory
 LONGEST_LINE = 1000  # characters; SentencePiece leaves out lines of more than 4192 bytes
 
-SPACE = "▁"
 ESCAPE = "\x10"
 _ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
 
@@ -37,8 +37,7 @@ class Tokens:
     def __init__(self, model: bytes) -> None:
         """Of the bytes of a SentencePiece model; RuntimeError if they are not one."""
         self.model = model
-        self._processor = sentencepiece.SentencePieceProcessor()
-        self._processor.LoadFromSerializedProto(model)
+        self._processor = processor_of(model)
 
     @classmethod
     def learn(
@@ -74,16 +73,8 @@ class Tokens:
 
     @classmethod
     def load(cls, file: Path) -> "Tokens":
-        try:
+        with readable(file):
             tokens = cls(file.read_bytes())
-        except FileNotFoundError:
-            raise ModelError(f"there is no vocabulary {file}") from None
-        except OSError as error:
-            raise ModelError(f"the vocabulary {file} cannot be read: {error.strerror}") from None
-        except RuntimeError:
-            raise ModelError(
-                f"{file} is damaged, or not a SentencePiece model: put back the original"
-            ) from None
         processor = tokens._processor
         ids = processor.pad_id(), processor.bos_id(), processor.eos_id(), processor.unk_id()
         if ids != (PAD, BOS, EOS, UNK):
@@ -102,6 +93,19 @@ class Tokens:
     def vocab_size(self) -> int:
         return int(self._processor.GetPieceSize())
 
+    @property
+    def target_vocab_size(self) -> int:
+        return self.vocab_size
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token, by its id."""
+        return tuple(self._processor.IdToPiece(i) for i in range(self.vocab_size))
+
+    @property
+    def target_vocabulary(self) -> tuple[str, ...]:
+        return self.vocabulary
+
     @cached_property
     def checksum(self) -> str:
         return hashlib.sha256(self.model).hexdigest()
@@ -109,7 +113,7 @@ class Tokens:
     @cached_property
     def longest_piece(self) -> int:
         """The most characters that one token can stand for."""
-        return max(len(self._processor.IdToPiece(i)) for i in range(self.vocab_size))
+        return max(map(len, self.vocabulary))
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special symbols."""
@@ -118,6 +122,10 @@ class Tokens:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         ids: list[list[int]] = self._encode(texts, int)
         return ids
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same: both languages have one vocabulary."""
+        return self.encode_batch(texts)
 
     def encode_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The same as arrays. The interpreter is free meanwhile, so threads of it run at once."""
@@ -143,13 +151,7 @@ class Tokens:
         return _unescape(text)
 
     def _encode(self, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
-        escaped = [_escape(text) for text in texts]
-        try:
-            return self._processor.Encode(escaped, return_type=kind, num_threads=1)  # type: ignore[arg-type]
-        except (RuntimeError, TypeError):  # by version
-            raise InputError(
-                "the text has half of a surrogate pair, which is no character"
-            ) from None
+        return cut(self._processor, [_escape(text) for text in texts], kind)
 
 
 def _escape(text: str) -> str:

@@ -1,0 +1,242 @@
+"""N lines in, N lines out."""
+
+import io
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transduce.corpus import reading
+from transduce.errors import InputError
+from transduce.translate.lines import Output, clean, one_line, read_lines
+
+
+def lines_of(content: bytes) -> tuple[list[str], list[str]]:
+    said: list[str] = []
+    return list(read_lines(io.BytesIO(content), said.append)), said
+
+
+@given(content=st.binary() | st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\xff"])).map(b"".join))
+def test_there_are_as_many_lines_as_newlines_whatever_the_bytes(content) -> None:
+    lines, _ = lines_of(content)
+    unended = content != b"" and not content.endswith(b"\n")
+    assert len(lines) == content.count(b"\n") + unended
+    assert not any("\n" in line for line in lines)
+
+
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\t")))
+def test_text_is_read_as_a_corpus_reads_it(tmp_path_factory, text) -> None:
+    file = tmp_path_factory.mktemp("lines") / "text"
+    file.write_bytes(text.encode())
+    lines, said = lines_of(text.encode())
+    with reading.Lines(file) as corpus:
+        assert lines == list(corpus)
+    with reading.Lines(file) as corpus:
+        assert lines == list(read_lines(corpus.raw(), said.append))
+    assert said == []
+
+
+def test_only_a_newline_ends_a_line() -> None:
+    text = "a\u2028b\x85c\x0bd\x0ce\x1ef\rg"
+    assert lines_of(f"{text}\r\n\n{text}".encode()) == ([text, "", text], [])
+
+
+def test_a_byte_order_mark_is_dropped_at_the_start_alone() -> None:
+    assert lines_of("\ufeffa\n\ufeffb\n".encode())[0] == ["a", "\ufeffb"]
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_noted_once() -> None:
+    lines, said = lines_of(b"fine\nsch\xf6n\n\xef\xbf\xbd\n\x80\xe4\xf6")
+    assert lines == ["fine", "sch\ufffdn", "\ufffd", "\ufffd\ufffd\ufffd"]
+    assert said == [
+        "lines that are not UTF-8: 2, the first is line 2; what cannot be read there is replaced "
+        "by U+FFFD: convert the input, for example with iconv -f latin1 -t utf-8"
+    ]
+
+
+def test_memory_does_not_grow_with_the_input(tmp_path) -> None:
+    file = tmp_path / "text"
+    file.write_bytes(b"dog \xff" * 200 * 2_000 + b"\n" + (b"dog " * 250 + b"\n") * 5_000)
+    with file.open("rb") as stream:
+        lines = read_lines(stream, lambda _: None)
+        assert len(next(lines)) == 2_000_000
+        tracemalloc.start()
+        assert sum(1 for _ in lines) == 5_000
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 200_000
+
+
+@given(text=st.text())
+def test_what_is_translated_is_one_line_without_space_around_it(text) -> None:
+    cleaned = clean(text)
+    assert cleaned == cleaned.strip() == clean(cleaned) == one_line(cleaned)
+    assert cleaned.splitlines() == ([cleaned] if cleaned else [])
+
+
+@given(text=st.text(st.characters(categories=["L", "N", "P", "S"], codec="utf-8"), min_size=1))
+def test_visible_text_stays_as_it_is(text) -> None:
+    assert clean(text) == text == clean(f"\x00\u2028 {text}\t\x85\x0c ")
+    assert clean(f"{text}\x00{text}") == f"{text} {text}"
+
+
+def test_what_cannot_be_seen_is_blank() -> None:
+    for text in ("", " \t", "\x00\x07", "\u200b", "\ufeff", "\u200d\u2060 \u00ad\u061c", "\u3164"):
+        assert clean(text) == ""
+
+
+def test_halves_of_surrogate_pairs_are_replaced_and_pairs_joined() -> None:
+    assert clean("a\ud83db") == "a\ufffdb"
+    assert clean("\ud83d\ude00") == "😀"
+
+
+def test_no_character_can_break_an_output_line() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    safe = one_line(every)
+    assert len(safe.splitlines()) == 1
+    changed = {a for a, b in zip(every, safe, strict=True) if a != b}
+    assert changed == {character for character in every if len(f"{character}x".splitlines()) > 1}
+
+
+def written(file, lines, resume=False, fail=False) -> int:
+    with Output(file, resume) as output:
+        for line in lines:
+            output.write(line)
+        if fail:
+            raise KeyboardInterrupt
+    return output.done
+
+
+def names(folder) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+def test_an_output_has_its_name_only_when_it_is_complete(tmp_path) -> None:
+    file = tmp_path / "out.de"
+    with Output(file) as output:
+        output.write("eins")
+        assert names(tmp_path) == {"out.de.partial"}
+        assert (tmp_path / "out.de.partial").read_bytes() == b"eins\n"
+        output.write("zwei ö")
+    assert names(tmp_path) == {"out.de"}
+    assert file.read_bytes() == "eins\nzwei ö\n".encode()
+
+
+def test_no_lines_make_an_empty_file(tmp_path) -> None:
+    assert written(tmp_path / "out", []) == 0
+    assert names(tmp_path) == {"out"}
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+def test_a_failure_leaves_the_partial_output_and_the_old_one(tmp_path) -> None:
+    file = tmp_path / "out"
+    file.write_bytes(b"old\n")
+    with pytest.raises(KeyboardInterrupt):
+        written(file, ["new"], fail=True)
+    assert file.read_bytes() == b"old\n"
+    assert (tmp_path / "out.partial").read_bytes() == b"new\n"
+    written(file, ["newer"])
+    assert file.read_bytes() == b"newer\n"
+    assert names(tmp_path) == {"out"}
+    with pytest.raises(KeyboardInterrupt):
+        written(file, [], fail=True)
+    assert names(tmp_path) == {"out"}
+
+
+@given(
+    lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))),
+    data=st.data(),
+    suffix=st.sampled_from(["", ".partial"]),
+)
+def test_an_output_broken_off_at_any_byte_resumes_to_the_same_file(
+    tmp_path_factory, lines, data, suffix
+) -> None:
+    file = tmp_path_factory.mktemp("resume") / "out"
+    whole = "".join(f"{line}\n" for line in lines).encode()
+    broken = whole[: data.draw(st.integers(0, len(whole)))]
+    (file.parent / f"out{suffix}").write_bytes(broken)
+    with Output(file, resume=True) as output:
+        assert output.done == broken.count(b"\n")
+        inputs = iter(lines)
+        output.skip(inputs)
+        for line in inputs:
+            output.write(line)
+    assert file.read_bytes() == whole
+    assert names(file.parent) == {"out"}
+
+
+def test_resuming_nothing_begins_and_prefers_what_is_partial(tmp_path) -> None:
+    file = tmp_path / "out"
+    assert written(file, ["1"], resume=True) == 0
+    (tmp_path / "out.partial").write_bytes(b"a\nb\nc")
+    assert written(file, ["d"], resume=True) == 2
+    assert file.read_bytes() == b"a\nb\nd\n"
+
+
+def test_a_resumed_failure_can_be_resumed_again(tmp_path) -> None:
+    file = tmp_path / "out"
+    for number in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            written(file, [str(number)], resume=True, fail=True)
+    assert written(file, ["3"], resume=True) == 3
+    assert file.read_bytes() == b"0\n1\n2\n3\n"
+
+
+def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> None:
+    file = tmp_path / "out"
+    file.write_bytes(b"1\n2\n3\nhalf")
+    with pytest.raises(InputError) as caught, Output(file, resume=True) as output:
+        output.skip(iter(["a", "b"]))
+    assert str(caught.value) == (
+        f"{file} has 3 lines already but the input only 2: "
+        "resume with the input it began with, or name another output"
+    )
+    assert file.read_bytes() == b"1\n2\n3\nhalf"
+    assert names(tmp_path) == {"out"}
+
+
+def refusal(file, resume=False) -> str:
+    with pytest.raises(InputError) as caught:
+        written(file, ["x"], resume)
+    return str(caught.value)
+
+
+def test_an_output_that_cannot_be_written_is_refused(tmp_path) -> None:
+    assert refusal(tmp_path) == f"{tmp_path} is a directory: give a file"
+    missing = tmp_path / "missing" / "out"
+    assert refusal(missing) == f"there is no directory {missing.parent}: create it first"
+    assert refusal(tmp_path / ("x" * 250)).endswith("cannot be written: File name too long")
+    null = tmp_path / "null"
+    null.symlink_to(os.devnull)
+    assert refusal(null, resume=True) == f"{null} is not an ordinary file: it cannot be resumed"
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    assert refusal(full) == "/dev/full cannot be written: No space left on device"
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    written(pipe, ["1", "2"])
+    assert os.read(reader, 100) == b"1\n2\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert names(tmp_path) == {"pipe"}
+
+
+def test_a_link_stays_a_link(tmp_path) -> None:
+    (tmp_path / "real").write_bytes(b"old\n")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    written(link, ["new"])
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new\n"

@@ -1,0 +1,127 @@
+"""`transduce evaluate`: translate once, report every metric."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from transduce.cli.options import as_json
+from transduce.errors import InputError
+
+FILE = click.Path(allow_dash=True)
+
+
+@click.command("evaluate", short_help="Translate once and report every metric.")
+@click.argument("src", type=FILE)
+@click.argument("ref", type=FILE)
+@click.option(
+    "--ref", "more", type=FILE, multiple=True, help="One more reference; may be given often."
+)
+@click.option("--model", type=click.Path(path_type=Path), help="Model directory [the bundled one].")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "torch", "ctranslate2"]),
+    default="auto",
+    show_default=True,
+)
+@click.option("--beam", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--alpha", type=click.FloatRange(min=0), default=0.6, show_default=True)
+@click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True)
+@click.option("--translations", type=FILE, help="Score this file; no model is needed then.")
+@click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
+@click.option("--output", type=click.Path(path_type=Path), help="Save the translations here.")
+@click.option(
+    "--language", metavar="CODE", help="Of the paper's tokeniser [as in REF's name, or en]."
+)
+@as_json
+def evaluate_command(
+    src: str,
+    ref: str,
+    more: tuple[str, ...],
+    model: Path | None,
+    engine: str,
+    beam: int,
+    alpha: float,
+    batch_size: int,
+    translations: str | None,
+    against: str | None,
+    output: Path | None,
+    language: str | None,
+    as_json: bool,
+) -> None:
+    """Translate SRC once and compare the translations with the references REF.
+
+    Prints sacreBLEU's BLEU, chrF2 and TER with their signatures, lowercased BLEU, the paper's
+    tokenised and compound-split BLEU, and the perplexity of the references. `sacrebleu REF -i FILE`
+    on what --output saves gives the same numbers. --against adds paired bootstrap significance.
+
+    SRC, REF and the others have one sentence a line; any may be gzip or xz, and one of them - .
+    """
+    from transduce.evaluate import report
+    from transduce.evaluate.comparison import compare
+    from transduce.evaluate.inputs import check_writable, read_inputs
+    from transduce.evaluate.looks import suspicions
+    from transduce.evaluate.metrics import corpus_scores
+    from transduce.evaluate.output import Output, perplexity, translate, write_output
+    from transduce.evaluate.tokenised import check_language, language_of
+    from transduce.search import Search
+    from transduce.translate.translator import Translator
+
+    if translations and (model or output):
+        raise InputError(
+            f"{translations} is translated already: leave out --model and --output, "
+            "or --translations"
+        )
+    if language:
+        check_language(language)
+    if output:
+        check_writable(output, [src, ref, *more, *([against] if against else [])])
+    rival_model = Path(against) if against and Path(against).is_dir() else None
+    inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _say)
+    translator = None if translations else Translator.load(model, engine=engine, say=_say)
+    rival = Translator.load(rival_model, engine=engine, say=_say) if rival_model else None
+
+    search = Search(beam=beam, alpha=alpha)
+    ours = Output(inputs.translations or [])
+    if translator:
+        with _waiting(f"translating {len(inputs.sources):,} sentences"):
+            ours = translate(translator, inputs.sources, search, batch_size)
+    if output:
+        write_output(ours.lines, output)
+    texts = {
+        "the references": [line for lines in inputs.references for line in lines],
+        "the translations": ours.lines,
+    }
+    comparison = None
+    if against:
+        with _waiting(f"comparing with {against}"):
+            others = inputs.others or []
+            if rival:
+                others = translate(rival, inputs.sources, search, batch_size).lines
+            comparison = compare(ours.lines, others, inputs.references, against)
+        texts[f"the translations of {against}"] = others
+    for name, lines in texts.items():
+        for suspicion in suspicions(name, lines):
+            _say(f"warning: {suspicion}")
+    with _waiting("scoring"):
+        likelihood = None
+        if translator:
+            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size)
+        scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
+    used = str(model or "bundled") if translator else None
+    evaluation = report.Evaluation(
+        used or str(translations), used, ours, scores, likelihood, comparison
+    )
+    click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
+
+
+def _say(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def _waiting(what: str) -> AbstractContextManager[Any]:
+    """A spinner, on a terminal only."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)

@@ -1,0 +1,45 @@
+"""Word alignments from the decoder's attention over the source."""
+
+from collections.abc import Sequence
+
+import torch
+
+from transduce.engines import Ids
+from transduce.model import Transformer
+from transduce.tokens import TokensLike
+
+
+@torch.inference_mode()
+def word_alignment(
+    model: Transformer, tokens: TokensLike, source: Ids, target: Ids
+) -> list[tuple[int, int]]:
+    """For each target word the source word that is most looked at when it is written.
+
+    Heads of the last layer but one are averaged, which of all layers follows the words best; the
+    end of the sentence, where heads rest, does not count.
+    """
+    config, device = model.config, model.output.weight.device
+    if not source or not target:
+        return []
+    ended = torch.tensor([[*source, config.eos_id]], device=device)
+    begun = torch.tensor([[config.bos_id, *target]], device=device)
+    layers = model.attention_maps(ended, begun).cross
+    weights = layers[max(len(layers) - 2, 0)][0].mean(0)[: len(target), : len(source)]
+    sources = torch.tensor(words(source, tokens.vocabulary), device=device)
+    targets = torch.tensor(words(target, tokens.target_vocabulary), device=device)
+    by_word = torch.zeros(int(targets.max()) + 1, int(sources.max()) + 1, device=device)
+    by_word.index_put_((targets[:, None], sources[None, :]), weights, accumulate=True)
+    return sorted((int(i), j) for j, i in enumerate(by_word.argmax(dim=1).tolist()))
+
+
+def words(ids: Ids, vocabulary: Sequence[str]) -> list[int]:
+    """The number of the word that each token belongs to; a word begins with a space.
+
+    >>> words([1, 2, 0, 1], ["og", "▁d", "o"])
+    [0, 0, 0, 1]
+    """
+    numbers, number = [], 0
+    for place, i in enumerate(ids):
+        number += place > 0 and vocabulary[i].startswith("▁") and vocabulary[ids[place - 1]] != "▁"
+        numbers.append(int(number))
+    return numbers

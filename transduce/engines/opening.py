@@ -1,0 +1,206 @@
+"""Which engine runs a model directory, and where the fast one is kept."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from transduce import atomic
+from transduce.config import ModelConfig
+from transduce.directory import read_description, read_json, sha256, verify_checksums
+from transduce.engines import Engine
+from transduce.engines.shortlist import load_shortlist
+from transduce.errors import ModelError
+from transduce.search import Search
+from transduce.tokens import TokensLike, load_tokens
+
+KINDS = ("auto", "torch", "ctranslate2")
+FAST = "ctranslate2"  # the directory of the fast engine, inside a model directory
+STAMP = "transduce.json"  # what it was made from, and how it is best run on which machine
+POSITIONS = 1024  # the longest sequence, at least
+
+Say = Callable[[str], None]
+
+
+def open_engine(directory: Path, kind: str = "auto", say: Say = lambda _: None) -> Engine:
+    """The engine of a model directory; `auto` is the fast one where it can run, else torch."""
+    if kind not in KINDS:
+        raise ModelError(f"no engine {kind!r}: choose one of {', '.join(KINDS)}")
+    if kind == "torch":
+        return open_reference(directory)
+    try:
+        return open_fast(directory, say)
+    except (ImportError, ModelError, RuntimeError, ValueError) as error:
+        read_description(directory)  # what is wrong with the model itself is said as it is
+        verify_checksums(directory)
+        if kind == "ctranslate2":
+            raise ModelError(f"the fast engine cannot run {directory}: {error}") from None
+        say(f"the fast engine cannot run this model, torch does: {error}")
+        return open_reference(directory)
+
+
+def open_reference(directory: Path) -> Engine:
+    from transduce.checkpoint import load_model
+    from transduce.engines.reference import TorchEngine
+
+    return TorchEngine(load_model(directory).model)
+
+
+def open_fast(directory: Path, say: Say = lambda _: None) -> Engine:
+    """CTranslate2 on a model directory; converts the model if that was not done before."""
+    import ctranslate2
+
+    from transduce.engines.fast import CTranslate2Engine, Setting
+
+    ctranslate2.set_log_level(40)  # errors; what the library thinks of the machine is no news
+    description = read_description(directory)
+    fast = fast_directory(directory) or convert(directory, say)
+    stamp = read_json(fast, STAMP)
+    tokens = load_tokens(directory)
+    shortlist = load_shortlist(directory)
+
+    def opened(setting: Setting) -> CTranslate2Engine:
+        return CTranslate2Engine(
+            fast,
+            vocabularies_of(tokens, config_of(description)),
+            stamp["positions"],
+            shortlist,
+            setting,
+            lambda: open_reference(directory),
+        )
+
+    machine = machine_name()
+    if machine not in stamp["settings"]:
+        stamp["settings"][machine] = vars(fastest(opened))
+        _write_stamp(fast, stamp)
+    return opened(Setting(**stamp["settings"][machine]))
+
+
+def fast_directory(directory: Path) -> Path | None:
+    """Where the fast engine of this very model is, if it was made before and is whole."""
+    weights = read_json(directory, "checksums.json").get("model.safetensors")
+    for place in places(directory):
+        try:
+            stamp = read_json(place, STAMP)
+            if stamp["weights"] == weights and all(
+                sha256(place / name) == expected for name, expected in stamp["files"].items()
+            ):
+                return place
+        except (ModelError, OSError, KeyError):
+            continue
+    return None
+
+
+def places(directory: Path) -> list[Path]:
+    """Inside the model directory, or, where one may not write there, in the user's cache."""
+    checksums = directory / "checksums.json"
+    name = sha256(checksums)[:16] if checksums.is_file() else "unknown"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [directory / FAST, cache / "transduce" / name / FAST]
+
+
+def convert(directory: Path, say: Say = lambda _: None) -> Path:
+    """Makes the fast engine of a model directory, and keeps it in the first place it may."""
+    say(f"preparing the fast engine of {directory.name}, this once")
+    for place in places(directory):
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_fast(directory, place)
+            return place
+        except OSError as error:
+            reason = error
+    raise ModelError(f"the fast engine cannot be written: {reason}")
+
+
+def write_fast(directory: Path, out: Path) -> None:
+    """Writes the CTranslate2 form of a model directory, with its shortlist."""
+    from transduce.checkpoint import load_model
+    from transduce.engines.convert import write_ctranslate2
+    from transduce.engines.fast import write_levels
+
+    loaded = load_model(directory)
+    tokens, shortlist = load_tokens(directory), load_shortlist(directory)
+    vocabularies = vocabularies_of(tokens, loaded.model.config)
+    positions = max(POSITIONS, 2 * int(loaded.description.get("max_length", 0)))
+    if loaded.model.config.positions == "learned":
+        positions = loaded.model.config.max_positions
+    with atomic.directory(out) as aside:
+        levels = None
+        if shortlist is not None:
+            levels = aside / "levels.txt"
+            write_levels(shortlist, vocabularies.target, levels)
+        write_ctranslate2(
+            loaded.model, aside, vocabularies.source, vocabularies.target, positions, levels
+        )
+        if levels is not None:
+            levels.unlink()
+        weights = read_json(directory, "checksums.json").get("model.safetensors")
+        files = {file.name: sha256(file) for file in sorted(aside.iterdir())}
+        _write_stamp(
+            aside, {"weights": weights, "positions": positions, "files": files, "settings": {}}
+        )
+
+
+def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
+    """The strings that stand for the tokens; none has a space, none is there twice."""
+    from transduce.engines.fast import Vocabularies
+
+    source, target = (
+        [
+            f"<{i}>" if any(c.isspace() for c in token) else token
+            for i, token in enumerate(vocabulary)
+        ]
+        for vocabulary in (tokens.vocabulary, tokens.target_vocabulary)
+    )
+    return Vocabularies(source, target, target[config.eos_id])
+
+
+def config_of(description: dict[str, Any]) -> ModelConfig:
+    return ModelConfig(**description["model"])
+
+
+def fastest(opened: Callable[[Any], Any]) -> Any:
+    """The setting in which a few made-up sentences are translated soonest, here and now."""
+    from transduce.engines.fast import Setting, cores
+
+    count = cores()
+    shapes = {(count, 1), (1, count)}
+    settings = [Setting(kind, *shape) for kind in ("int8", "float32") for shape in sorted(shapes)]
+    search = Search(extra_length=0)
+
+    def seconds(setting: Setting) -> float:
+        engine = opened(setting)
+        size = len(engine.vocabularies.source)
+        sources = [
+            [(17 * i + 31 * k) % (size - 4) + 4 for k in range(12)] for i in range(4 * count)
+        ]
+        engine.search(sources[:count], search, batch_size=1)
+        start = time.perf_counter()
+        engine.search(sources, search, batch_size=4)
+        return time.perf_counter() - start
+
+    return min(settings, key=seconds)
+
+
+def machine_name() -> str:
+    """What a measurement of speed holds for."""
+    from transduce.engines.fast import cores
+
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {cores()} cores"
+
+
+def _write_stamp(directory: Path, stamp: dict[str, Any]) -> None:
+    try:
+        with atomic.file(directory / STAMP) as aside:
+            aside.write_text(json.dumps(stamp, indent=2) + "\n", "utf-8")
+    except OSError:
+        pass  # measured again the next time

@@ -1,0 +1,107 @@
+"""The reference engine: the network itself, in torch, on any device; it also gives attention."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transduce.engines import Ids
+from transduce.model import Cache, Memory, Transformer
+from transduce.search import PAPER, Hypothesis, Search
+from transduce.search.beam import beam_search
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """The state of translating: what was read and what was written so far."""
+
+    model: Transformer
+    memory: Memory
+    cache: Cache | None = None
+
+    def select(
+        self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " some"] | None
+    ) -> "Decoding":
+        cache = self.cache.select(rows, sentences) if self.cache else None
+        memory = self.memory if sentences is None else self.memory.select(sentences)
+        return Decoding(self.model, memory, cache)
+
+
+def decode_step(
+    newest: Int[Tensor, " rows"], state: Decoding
+) -> tuple[Float[Tensor, "rows vocabulary"], Decoding]:
+    logits, cache = state.model.decode(newest[:, None], state.memory, state.cache)
+    return logits[:, -1], Decoding(state.model, state.memory, cache)
+
+
+class TorchEngine:
+    """Searches and scores with a Transformer as it is."""
+
+    name = "torch"
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model.eval()
+
+    @torch.inference_mode()
+    def search(
+        self,
+        sources: Sequence[Ids],
+        search: Search = PAPER,
+        prefixes: Sequence[Ids] | None = None,
+        batch_size: int = 64,
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source; like lengths are searched together."""
+        config = self.model.config
+        outputs: list[list[Hypothesis]] = [[] for _ in sources]
+        for some in batches([len(source) for source in sources], batch_size):
+            rows = self._padded([[*sources[i], config.eos_id] for i in some])
+            state = Decoding(self.model, self.model.encode(rows))
+            start = torch.full((len(some),), config.bos_id, device=self._device)
+            given = [list(prefixes[i]) for i in some] if prefixes else None
+            limits = [
+                max(search.limit(len(sources[i])), len(given[n]) + 1 if given else 0)
+                for n, i in enumerate(some)
+            ]
+            found = beam_search(decode_step, state, start, config.eos_id, limits, search, given)
+            for i, hypotheses in zip(some, found, strict=True):
+                outputs[i] = hypotheses
+        return outputs
+
+    @torch.inference_mode()
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
+    ) -> list[tuple[float, ...]]:
+        """The log-probability of each target token, and of EOS after them."""
+        config = self.model.config
+        outputs: list[tuple[float, ...]] = [()] * len(sources)
+        widths = [len(source) for source in sources]
+        for some in batches(widths, batch_size, [len(target) for target in targets]):
+            source = self._padded([[*sources[i], config.eos_id] for i in some])
+            wanted = [[*targets[i], config.eos_id] for i in some]
+            padded = self._padded(wanted)
+            begin = torch.full_like(padded[:, :1], config.bos_id)
+            logits = self.model(source, torch.cat([begin, padded[:, :-1]], dim=1))
+            gold = logits.gather(2, padded[:, :, None])[:, :, 0] - logits.logsumexp(-1)
+            for i, ids, log_probs in zip(some, wanted, gold.tolist(), strict=True):
+                outputs[i] = tuple(log_probs[: len(ids)])
+        return outputs
+
+    def _padded(self, rows: Sequence[Ids]) -> Int[Tensor, "rows length"]:
+        width = max(map(len, rows))
+        pad = self.model.config.pad_id
+        return torch.tensor([[*ids, *[pad] * (width - len(ids))] for ids in rows]).to(self._device)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.model.output.weight.device
+
+
+def batches(
+    lengths: Sequence[int], batch_size: int, then: Sequence[int] | None = None
+) -> Iterator[list[int]]:
+    """Indices of so many sentences at a time, of like length, and by `then` among equals."""
+    order = sorted(range(len(lengths)), key=lambda i: (lengths[i], then[i] if then else 0))
+    for start in range(0, len(order), batch_size):
+        yield order[start : start + batch_size]

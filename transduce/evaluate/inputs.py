@@ -1,0 +1,64 @@
+"""The texts of an evaluation: line-aligned, and complete before anything is computed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from transduce.corpus.reading import STDIN, File, Lines, Say, read_lines, silent
+from transduce.errors import InputError
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What was read; None where a system is to translate first, or is not there at all."""
+
+    sources: list[str]
+    references: list[list[str]]
+    translations: list[str] | None = None
+    others: list[str] | None = None
+
+
+def read_inputs(
+    source: File,
+    references: Sequence[File],
+    translations: File | None = None,
+    others: File | None = None,
+    say: Say = silent,
+) -> Inputs:
+    """Reads files of one sentence a line; any may be gzip or xz, and one of them "-"."""
+    scored = [*references, *(file for file in (translations, others) if file is not None)]
+    if [source, *scored].count(STDIN) > 1:
+        raise InputError("standard input can be read only once: give - for one file")
+    sources = list(read_lines(source, say))
+    read = {file: read_scored(file) for file in scored}
+    for file, lines in ((source, sources), *read.items()):
+        if not lines:
+            raise InputError(f"{file} is empty: it needs one sentence a line")
+        if len(lines) != len(sources):
+            raise InputError(
+                f"{source} has {len(sources):,} lines but {file} has {len(lines):,}: "
+                "the files must be line-aligned"
+            )
+    return Inputs(
+        sources,
+        [read[file] for file in references],
+        None if translations is None else read[translations],
+        None if others is None else read[others],
+    )
+
+
+def read_scored(file: File) -> list[str]:
+    """The lines of references or translations, as the sacrebleu command reads them."""
+    with Lines(file) as lines:
+        return [line.rstrip() for line in lines]
+
+
+def check_writable(output: Path, inputs: Sequence[File]) -> None:
+    """Refuses, before an hour is spent, a place where translations could not be kept."""
+    if not output.parent.is_dir():
+        raise InputError(f"there is no directory {output.parent} for {output.name}: make it first")
+    if output.exists() and not output.is_file():
+        raise InputError(f"{output} is not a file: name another with --output")
+    for file in inputs:
+        if output.exists() and Path(file).exists() and output.samefile(file):
+            raise InputError(f"{output} is read as well: name another file with --output")

@@ -1,0 +1,83 @@
+"""Scores of translations against references: functions of text alone.
+
+References are as sacreBLEU takes them: a list for each reference file, as long as the translations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from transduce.evaluate.tokenised import paper_tokens, tokens_signature
+
+Lines = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number, and what makes it comparable."""
+
+    value: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class Scores:
+    """On sacreBLEU's scale, 0 to 100; the length ratio and exact match are shares of 1."""
+
+    bleu: Score
+    bleu_lowercase: Score
+    bleu_paper: Score
+    chrf: Score
+    ter: Score
+    length_ratio: float  # translations to references, in BLEU's words
+    exact_match: float
+    sentences: int
+
+
+def corpus_scores(hypotheses: Lines, references: Sequence[Lines], language: str = "en") -> Scores:
+    """Every score of these translations; `language` is the paper's tokeniser's."""
+    assert hypotheses, "no translations"
+    assert all(len(lines) == len(hypotheses) for lines in references), "lines are not aligned"
+    bleu = BLEU(force=True)  # whether text looks tokenised is said elsewhere, and in one line
+    whole = bleu.corpus_score(hypotheses, references)
+    return Scores(
+        bleu=Score(float(whole.score), str(bleu.get_signature())),
+        bleu_lowercase=_score(BLEU(lowercase=True, force=True), hypotheses, references),
+        bleu_paper=paper_bleu(hypotheses, references, language),
+        chrf=_score(CHRF(), hypotheses, references),
+        ter=_score(TER(), hypotheses, references),
+        length_ratio=float(whole.ratio),
+        exact_match=exact_match(hypotheses, references),
+        sentences=len(hypotheses),
+    )
+
+
+def paper_bleu(hypotheses: Lines, references: Sequence[Lines], language: str = "en") -> Score:
+    """The BLEU of Table 2: case-sensitive, of tokens with compounds split, never smoothed.
+
+    It is 0 where no sequence of four tokens is right, as multi-bleu.perl's is.
+    """
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    found, *wanted = (
+        [paper_tokens(line, language) for line in lines] for lines in (hypotheses, *references)
+    )
+    score = float(metric.corpus_score(found, wanted).score)
+    signature = metric.get_signature()
+    signature.update("tok", tokens_signature(language))
+    return Score(score, str(signature))
+
+
+def exact_match(hypotheses: Lines, references: Sequence[Lines]) -> float:
+    """The share of translations that are one of their references."""
+    several = zip(*references, strict=True)
+    equal = sum(found in wanted for found, wanted in zip(hypotheses, several, strict=True))
+    return equal / len(hypotheses)
+
+
+def _score(metric: Metric, hypotheses: Lines, references: Sequence[Lines]) -> Score:
+    value = float(metric.corpus_score(hypotheses, references).score)
+    return Score(value, str(metric.get_signature()))

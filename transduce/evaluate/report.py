@@ -1,0 +1,118 @@
+"""An evaluation as JSON, and on a page."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from transduce.evaluate.comparison import Comparison, Estimate
+from transduce.evaluate.metrics import Score, Scores
+from transduce.evaluate.output import Output
+
+NAMES = {
+    "bleu": "BLEU",
+    "bleu_lowercase": "BLEU, lowercased",
+    "bleu_paper": "BLEU of the paper",
+    "chrf": "chrF2",
+    "ter": "TER (less is better)",
+}
+WIDTH = 200  # at most: a signature is one word, to be copied
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything there is to say of one system's output."""
+
+    system: str  # the model's directory, or the file of translations
+    model: str | None
+    output: Output
+    scores: Scores
+    perplexity: float | None
+    against: Comparison | None = None
+
+
+def to_json(evaluation: Evaluation) -> str:
+    """The same facts under stable names."""
+    facts: dict[str, object] = {}
+    for field in fields(Scores):
+        value = getattr(evaluation.scores, field.name)
+        if isinstance(value, Score):
+            facts |= {field.name: value.value, f"{field.name}_signature": value.signature}
+        else:
+            facts[field.name] = value
+    facts |= {
+        "perplexity": evaluation.perplexity,
+        "seconds": evaluation.output.seconds,
+        "model": evaluation.model,
+        "engine": evaluation.output.engine,
+        "flags": dict(evaluation.output.flags),
+    }
+    if evaluation.against:
+        facts["against"] = asdict(evaluation.against)
+    return json.dumps(facts, indent=2, ensure_ascii=False)
+
+
+def render(evaluation: Evaluation) -> str:
+    """A table of scores, and one of the comparison if there is one."""
+    page = _scores(evaluation)
+    return page + "\n\n" + _comparison(evaluation.against) if evaluation.against else page
+
+
+def _scores(evaluation: Evaluation) -> str:
+    scores, output = evaluation.scores, evaluation.output
+    rows = [
+        (name, f"{score.value:.2f}", score.signature)
+        for score, name in ((getattr(scores, key), name) for key, name in NAMES.items())
+    ]
+    if evaluation.perplexity is not None:
+        rows.append(
+            ("perplexity", f"{evaluation.perplexity:.2f}", "of a reference's token, unsmoothed")
+        )
+    rows += [
+        (
+            "length ratio",
+            f"{scores.length_ratio:.3f}",
+            "translations / references, in BLEU's words",
+        ),
+        ("exact match", f"{100 * scores.exact_match:.1f} %", ""),
+        ("sentences", f"{scores.sentences:,}", ""),
+    ]
+    if output.seconds is not None:
+        rows.append(("seconds", f"{output.seconds:,.1f}", f"of translating, {output.engine}"))
+    rows += [(f"flagged: {flag}", f"{count:,}", "") for flag, count in output.flags]
+    return _table(evaluation.system, ("metric", "score", "signature"), "<><", rows)
+
+
+def _comparison(against: Comparison) -> str:
+    title = (
+        f"against {against.name}: paired bootstrap, {against.samples:,} resamples, "
+        f"seed {against.seed}"
+    )
+    rows = []
+    for key in ("bleu", "chrf", "ter"):
+        difference = getattr(against, key)
+        change = difference.ours.score - difference.other.score
+        scores = _shown(difference.ours), _shown(difference.other)
+        rows.append((NAMES[key], *scores, f"{change:+.2f}", f"{difference.p_value:.4f}"))
+    headings = ("metric", "score (95 %)", "other (95 %)", "difference", "p")
+    return _table(title, headings, "<>>>>", rows)
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.score:.2f} ({estimate.mean:.2f} ± {estimate.ci:.2f})"
+
+
+def _table(title: str, headings: Sequence[str], sides: str, rows: Sequence[Sequence[str]]) -> str:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading, side in zip(headings, sides, strict=True):
+        table.add_column(heading, justify="right" if side == ">" else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    out = StringIO()
+    Console(file=out, width=WIDTH, markup=False, emoji=False, highlight=False).print(table)
+    lines = [line.rstrip() for line in (title, *out.getvalue().split("\n"))]
+    return "\n".join(lines).rstrip("\n")

@@ -1,0 +1,64 @@
+"""The words that the paper's BLEU counts.
+
+Papers of its time replace Unicode punctuation, tokenise as Moses does, and split hyphenated
+compounds, in translations and references alike.
+"""
+
+import re
+from functools import cache
+from importlib.metadata import version
+from pathlib import PurePath
+
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from sacremoses.corpus import NonbreakingPrefixes
+
+from transduce.errors import InputError
+
+DEFAULT_LANGUAGE = "en"
+
+_COMPOUND = re.compile(r"(\S)-(\S)")
+
+
+def paper_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
+    """The tokens of a line, with spaces between them.
+
+    >>> paper_tokens("Ein E-Book, bitte.", "de")
+    'Ein E ##AT##-##AT## Book , bitte .'
+    """
+    plain = _normaliser().replace_unicode_punct(line)
+    tokens: str = _tokeniser(language).tokenize(plain, return_str=True)
+    return _COMPOUND.sub(r"\1 ##AT##-##AT## \2", tokens)
+
+
+def tokens_signature(language: str) -> str:
+    return f"sacremoses-{version('sacremoses')}-{language}-compounds"
+
+
+def language_of(file: str) -> str:
+    """The language that a name such as test.de.gz tells, or English, Moses' own default."""
+    suffixes = [suffix for suffix in PurePath(file).suffixes if suffix not in (".gz", ".xz")]
+    code = suffixes[-1].removeprefix(".") if suffixes else ""
+    return code if code in languages() else DEFAULT_LANGUAGE
+
+
+def check_language(code: str) -> None:
+    if code not in languages():
+        raise InputError(
+            f"no tokeniser knows the language {code}: give one of {', '.join(sorted(languages()))}"
+        )
+
+
+@cache
+def languages() -> frozenset[str]:
+    """The codes of the languages whose abbreviations Moses knows."""
+    return frozenset(NonbreakingPrefixes().available_langs.values())
+
+
+@cache
+def _tokeniser(language: str) -> MosesTokenizer:
+    return MosesTokenizer(language)
+
+
+@cache
+def _normaliser() -> MosesPunctNormalizer:
+    return MosesPunctNormalizer()

@@ -1,0 +1,166 @@
+"""An export to Hugging Face beside its model: logits, ids and translations.
+
+What `MarianTokenizer` cannot do as our `Tokens` does: it reads "▁" as a space, takes `>>…<<` at the
+beginning of a text for a language code, strips white space around what the model writes and leaves
+out its unknown symbols. Everything else, bytes of rare characters included, is the same.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transduce.engines.reference import TorchEngine
+from transduce.errors import ModelError
+from transduce.exchange.marian import FORBIDDEN, MAX_LENGTH
+from transduce.model import Transformer
+from transduce.search import Search
+from transduce.tokens import MarianTokens, TokensLike
+from transduce.tokens.bpe import ESCAPE
+from transduce.tokens.processor import SPACE
+
+# What an export must read and translate as the model does.
+SENTENCES = (
+    "A dog runs on the beach.",
+    "Zwei Männer – und „drei“ Kinder – bezahlen 3,50 € im Café!",
+    "Собака бежит по пляжу.",
+    "一只狗在沙滩上奔跑。",
+    "الكلب يركض على الشاطئ.",
+    "कुत्ता दौड़ता है।",
+    "犬🐕 runs,  twice: <b>&amp;</b> </s>",
+)
+# Without a penalty our beam of one ends where greedy search does. Hugging Face's only length
+# penalty is n^α.
+SEARCHES = (
+    Search(beam=1, penalty="none", extra_length=20),
+    Search(beam=4, penalty="average", extra_length=20),
+)
+
+
+def compare(
+    model: Transformer,
+    directory: Path,
+    tokens: TokensLike | None,
+    sentences: Sequence[str],
+    read: Callable[[Path], Transformer],
+) -> str:
+    """How a written directory was found to agree with the model; refuses one that does not.
+
+    Hugging Face's own classes read it where they are installed; elsewhere `read` does.
+    """
+    texts = [text for text in sentences if tokens is not None and _comparable(text, tokens)]
+    try:
+        from transformers import MarianMTModel, MarianTokenizer
+    except ImportError:
+        difference = _compare_logits(model, read(directory))
+        if tokens is not None:
+            found = MarianTokens.load(directory).encode_batch(texts)
+            _compare_ids(texts, tokens.encode_batch(texts), found)
+        return (
+            f"its logits differ by at most {difference:.1e}, as transduce reads them; transformers "
+            "is not installed to say the same: pip install 'transduce[huggingface]'"
+        )
+    with _quiet():
+        peer = MarianMTModel.from_pretrained(directory, local_files_only=True).eval()
+        difference = _compare_logits(
+            model, lambda source, target: peer(source, decoder_input_ids=target).logits
+        )
+        said = f"its logits differ by at most {difference:.1e}"
+        if tokens is None:
+            return f"{said}; there is no vocabulary, so it is a network only"
+        tokenizer = MarianTokenizer.from_pretrained(directory, local_files_only=True)
+        ended = [[*ids, model.config.eos_id] for ids in tokens.encode_batch(texts)]
+        _compare_ids(texts, ended, [tokenizer(text).input_ids for text in texts])
+        for search in SEARCHES:
+            _compare_translations(model, tokens, texts, search, peer, tokenizer)
+    return f"{said}, and {len(texts):,} sentences have the same ids and translations"
+
+
+def _comparable(text: str, tokens: TokensLike) -> bool:
+    """Whether it is one of the texts that `MarianTokenizer` reads as we do."""
+    if text.startswith(">>") or SPACE in text or ESCAPE in text:
+        return False
+    return len(tokens.encode(text)) < MAX_LENGTH
+
+
+def _compare_logits(model: Transformer, peer: Callable[[Tensor, Tensor], Tensor]) -> float:
+    """How far the peer's logits are from the model's, on random tokens."""
+    config = model.config
+    generator = torch.Generator().manual_seed(0)
+    source, target = (
+        torch.randint(size, (3, 11), generator=generator)
+        for size in (config.vocab_size, config.decoder_vocab_size)
+    )
+    source[source == config.pad_id] = config.eos_id
+    with torch.no_grad():
+        # the last digits of a forbidden token's logit are its bias's
+        ours, theirs = (
+            logits.float().clamp(min=FORBIDDEN / 2)
+            for logits in (model.eval()(source, target), peer(source, target))
+        )
+    difference = float((ours - theirs).abs().max())
+    if difference > 1e-4:
+        raise _failure(f"differs from the model by {difference:.2g} in its logits")
+    return difference
+
+
+def _compare_ids(texts: Sequence[str], ours: list[list[int]], theirs: list[list[int]]) -> None:
+    for text, wanted, found in zip(texts, ours, theirs, strict=True):
+        if found != wanted:
+            raise _failure(f"does not read {text!r} as the model does")
+
+
+def _compare_translations(
+    model: Transformer,
+    tokens: TokensLike,
+    texts: Sequence[str],
+    search: Search,
+    peer: Any,
+    tokenizer: Any,
+) -> None:
+    sources = tokens.encode_batch(texts)
+    found = TorchEngine(model).search(sources, search)
+    for text, source, hypotheses in zip(texts, sources, found, strict=True):
+        limit = search.limit(len(source))
+        theirs = peer.generate(
+            **tokenizer(text, return_tensors="pt"),
+            num_beams=search.beam,
+            length_penalty=search.alpha,
+            early_stopping="never" if search.beam > 1 else False,
+            max_length=limit + 2,  # with what the decoder reads first, and EOS
+        )[0].tolist()[1:]
+        if model.config.eos_id in theirs:
+            theirs = theirs[: theirs.index(model.config.eos_id)]
+        if search.beam > 1 and len(theirs) >= limit:
+            continue  # a hypothesis that was cut counts as ended there, but not here
+        ours = list(hypotheses[0].tokens)
+        loud = [i for i in ours if i not in tokenizer.all_special_ids]
+        wanted = tokens.decode(loud).replace(SPACE, " ").strip()
+        if ours != theirs or tokenizer.decode(theirs, skip_special_tokens=True) != wanted:
+            raise _failure(f"does not translate {text!r} as the model does")
+
+
+def _failure(what: str) -> ModelError:
+    return ModelError(f"the export {what}, so nothing was written: please report this")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars and no advice of transformers', which concern nobody here."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Recommended: pip install sacremoses")
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

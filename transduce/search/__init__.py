@@ -1,0 +1,46 @@
+"""Search: the settings of §6.1, and what is found. Nothing here needs torch; `beam` does."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Penalty = Literal["gnmt", "average", "none"]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search; the defaults are §6.1's."""
+
+    beam: int = 4
+    alpha: float = 0.6
+    penalty: Penalty = "gnmt"
+    extra_length: int = 50  # the longest output is this much longer than its input
+    n_best: int = 1
+    no_repeat: int = 0  # if not 0, so many tokens in a row never occur twice
+
+    def limit(self, source_length: int) -> int:
+        return source_length + self.extra_length
+
+
+PAPER = Search()
+GREEDY = Search(beam=1)  # the likeliest next token, again and again
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A sequence of tokens, without EOS."""
+
+    tokens: tuple[int, ...]
+    log_prob: float  # of the tokens, and of EOS after them if it ended
+    score: float  # the same over the length penalty: what search maximises
+    ended: bool = True  # by EOS, and was not cut at its limit
+    log_probs: tuple[float, ...] = ()  # each of them, where the engine knows
+
+
+def length_penalty(length: int, search: Search = PAPER) -> float:
+    """What a log-probability is divided by; `length` counts EOS.
+
+    `gnmt`: ((5 + n)/6)^α, as §6.1 by way of Wu et al.; `average`: n^α; `none`: 1.
+    """
+    if search.penalty == "gnmt":
+        return float(((5 + length) / 6) ** search.alpha)
+    return float(length**search.alpha) if search.penalty == "average" else 1.0

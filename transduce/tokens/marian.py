@@ -1,0 +1,155 @@
+"""The vocabularies of Marian and OPUS-MT models, as Hugging Face keeps them.
+
+A SentencePiece model for each language cuts the text, and `vocab.json` numbers the pieces: for both
+languages, unless `target_vocab.json` does so for the target. Models of several languages are told
+which one to write by a code such as `>>fra<<` before the source. Unlike our own, these vocabularies
+normalise, and know nothing of characters that they have not seen.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from pydantic import NonNegativeInt, TypeAdapter
+from sentencepiece import SentencePieceProcessor
+
+from transduce.errors import InputError, ModelError
+from transduce.tokens.processor import SPACE, cut, processor_of, readable
+
+SOURCE, TARGET = "source.spm", "target.spm"
+VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
+FILES = (SOURCE, TARGET, VOCABULARY)  # every model has them; some also TARGET_VOCABULARY
+
+PADDING, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+SILENT = (PADDING, "<s>", END, UNKNOWN)
+
+_CODE = re.compile(r">>[^<>\s]+<<")
+_NUMBERS = TypeAdapter(dict[str, NonNegativeInt])
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One language: what cuts its text, and the numbers of the pieces."""
+
+    processor: SentencePieceProcessor
+    numbers: Mapping[str, int]
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        return tuple(sorted(self.numbers, key=self.numbers.__getitem__))
+
+    def encode(self, pieces: Sequence[str]) -> list[int]:
+        return [self.numbers.get(piece, self.numbers[UNKNOWN]) for piece in pieces]
+
+
+class MarianTokens:
+    """The vocabularies of a model: of its sources, which it reads, and its targets."""
+
+    def __init__(self, files: Mapping[str, bytes], where: Path = Path()) -> None:
+        """Of the files' contents by name; an error names them as files of `where`."""
+        self.files = dict(files)
+        for name in FILES:
+            if name not in files:
+                raise ModelError(f"{where} has no {name}: its vocabulary is incomplete")
+        numbers = _numbers(files[VOCABULARY], where / VOCABULARY)
+        target_numbers = numbers
+        if TARGET_VOCABULARY in files:
+            target_numbers = _numbers(files[TARGET_VOCABULARY], where / TARGET_VOCABULARY)
+        self._source = _Side(_processor(files[SOURCE], where / SOURCE), numbers)
+        self._target = _Side(_processor(files[TARGET], where / TARGET), target_numbers)
+        self._silent = {target_numbers[name] for name in SILENT if name in target_numbers}
+
+    @classmethod
+    def load(cls, directory: Path) -> "MarianTokens":
+        files = {}
+        for file in map(directory.joinpath, (*FILES, TARGET_VOCABULARY)):
+            if file.is_file():
+                with readable(file):
+                    files[file.name] = file.read_bytes()
+        return cls(files, directory)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token that a source can have, by its id."""
+        return self._source.vocabulary
+
+    @property
+    def target_vocabulary(self) -> tuple[str, ...]:
+        return self._target.vocabulary
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.vocabulary)
+
+    @property
+    def target_vocab_size(self) -> int:
+        return len(self.target_vocabulary)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The codes that a source can begin with; none if the model writes one language."""
+        return tuple(sorted(filter(_CODE.fullmatch, self._source.numbers)))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a source, without special symbols."""
+        return self._source.encode(self.pieces(text))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of targets, as the model would write them."""
+        pieces: list[list[str]] = cut(self._target.processor, texts, str)
+        return [self._target.encode(some) for some in pieces]
+
+    def pieces(self, text: str) -> list[str]:
+        """The tokens of a source, "▁" for a space; also those that the vocabulary lacks."""
+        code = _CODE.match(text) if self.languages else None
+        if code is None:
+            return self._cut(text)
+        if code[0] not in self.languages:
+            near = difflib.get_close_matches(code[0], self.languages, n=1, cutoff=0)
+            raise InputError(
+                f"the model writes no language {code[0]}, but {len(self.languages):,} others; "
+                f"did you mean {near[0]}?"
+            )
+        return [code[0], *self._cut(text[code.end() :])]
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The text of a target's ids; special symbols, the unknown one too, are silent."""
+        names = self.target_vocabulary
+        for i in ids:
+            if not 0 <= i < len(names):
+                raise InputError(f"token id {i} is outside the vocabulary of {len(names):,}")
+        pieces = [names[i] for i in ids if i not in self._silent]
+        text: str = self._target.processor.DecodePieces(pieces) if pieces else ""
+        # SentencePiece leaves pieces of the other language as they are
+        return text.replace(SPACE, " ").strip()
+
+    def _cut(self, text: str) -> list[str]:
+        pieces: list[list[str]] = cut(self._source.processor, [text], str)
+        return pieces[0]
+
+
+def _processor(model: bytes, file: Path) -> SentencePieceProcessor:
+    with readable(file):
+        return processor_of(model)
+
+
+def _numbers(content: bytes, file: Path) -> dict[str, int]:
+    try:
+        numbers = _NUMBERS.validate_json(content)
+    except ValueError:
+        raise ModelError(
+            f"{file} is damaged: it is not a JSON object of tokens and their ids"
+        ) from None
+    if sorted(numbers.values()) != list(range(len(numbers))):
+        raise ModelError(f"{file} is damaged: it does not number its tokens from 0 without a gap")
+    for name in (PADDING, END, UNKNOWN):
+        if name not in numbers:
+            raise ModelError(f"{file} is damaged: it has no {name}")
+    return numbers

@@ -1,0 +1,41 @@
+"""SentencePiece, with its failures as sentences."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor
+
+from transduce.errors import InputError, ModelError
+
+SPACE = "▁"  # U+2581, as SentencePiece writes a space
+
+
+def processor_of(model: bytes) -> SentencePieceProcessor:
+    """Of the bytes of a SentencePiece model; RuntimeError if they are not one."""
+    processor = SentencePieceProcessor()
+    processor.LoadFromSerializedProto(model)
+    return processor
+
+
+@contextmanager
+def readable(file: Path) -> Iterator[None]:
+    """Says why a SentencePiece model cannot be read from its file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ModelError(f"there is no vocabulary {file}") from None
+    except OSError as error:
+        raise ModelError(f"the vocabulary {file} cannot be read: {error.strerror}") from None
+    except RuntimeError:
+        raise ModelError(
+            f"{file} is damaged, or not a SentencePiece model: put back the original"
+        ) from None
+
+
+def cut(processor: SentencePieceProcessor, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
+    """The texts as lists of pieces (`str`), lists of ids (`int`) or arrays of ids ("numpy")."""
+    try:
+        return processor.Encode(list(texts), return_type=kind, num_threads=1)  # type: ignore[arg-type]
+    except (RuntimeError, TypeError):  # by version
+        raise InputError("the text has half of a surrogate pair, which is no character") from None

@@ -1,0 +1,1 @@
+"""Text to text: what surrounds an engine so that any text can be translated."""

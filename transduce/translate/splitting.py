@@ -1,0 +1,202 @@
+"""Text that is too long for the model, in pieces that are translated apart and rejoined.
+
+A missed sentence end costs little, for its two sentences are translated together; a false one tears
+a sentence apart. So where a full stop may belong to an abbreviation, an initial or an ordinal, it
+is read as one.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import regex  # type: ignore[import-untyped]
+
+Fits = Callable[[str], bool]
+
+WINDOW = 256  # characters to begin with; what was found to fit guides the rest
+SLACK = 32  # a text that ends inside a word may have more tokens than one that ends after it
+LOOKBACK = 16  # characters before a full stop that are looked at: more than any abbreviation has
+
+ABBREVIATION = regex.compile(
+    "mrs?|ms|messrs|drs?|prof|rev|hon|gen|col|maj|capt|lt|sgt|gov|sen|rep|st|mt|ft|vs|cf|viz|approx"
+    "|eg|ie|co|hrn?|fr|frl|dipl|ing|bzw|ca|evtl|ggf|vgl|sog|bspw|inkl|exkl|zzgl|resp|zb|dh|mio|mrd"
+    "|mme|mlle|mm|sra?|srta|dra|uds?|sig|dott"
+)
+ROMAN = regex.compile("[IVXL]+")  # "Ludwig XIV. von Frankreich"
+# these are words or names too, and abbreviations only before a number
+NUMBERED = regex.compile(
+    "nos?|nrn?|art|abs|abb|bd|tab|figs?|vols?|ch|chap|sect?|kap|pp|str|ziff|num"
+    "|jan|feb|mar|mär|apr|jun|jul|aug|sept?|o[ck]t|nov|de[cz]"
+)
+
+_NARROW = ".!?…‼⁇⁈⁉"  # these end a sentence before a space
+_WIDE = "。！？｡؟۔।॥։።។။"  # these wherever they stand
+_CLOSERS = r"""["'”’“»«›‹)\]}）］｝」』】》〉]*+"""
+_STOP = (
+    rf"(?<![{_NARROW}{_WIDE}])(?=[{_NARROW}]*+(?P<wide>[{_WIDE}])?)(?P<stop>[{_NARROW}{_WIDE}]++)"
+    rf"(?P<closers>{_CLOSERS}(?:[ \u00a0\u202f]»(?=\s))?+)(?(wide)(?!\p{{M}})|(?=\s))"
+)
+_CLAUSE = (
+    rf"[,;:،؛]{_CLOSERS}(?=\s)|[、，；：]{_CLOSERS}(?!\p{{M}})"
+    r"|[)\]}](?=\s)|[）」』】](?!\p{M})|(?<=\S)(?=\s+[(\[{])"
+    r"|—++(?!\p{M})|(?<=\s)[–-]{1,3}(?=\s)"
+)
+_CONTINUING = frozenset(",;:.!?…)]}、，；：，。）،؛")  # what never begins a sentence
+_NO_BREAK = r"\u00a0\u2007\u202f"
+
+_AHEAD = regex.compile(r"""[\s"'“”„‘’‚«»‹›(\[{¿¡「『（【–—-]*+""")
+_LAST_WORD = regex.compile(r"([.,:]?)(?<![\w'’])([\w'’]*)\Z")
+_SPACES = re.compile(r"\s*")  # to str.isspace a few control characters are spaces, to regex not
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text, and the whitespace that followed it."""
+
+    text: str
+    after: str
+
+
+def sentences(text: str) -> list[Piece]:
+    """The sentences of a text: joined, they are the text.
+
+    >>> [piece.text for piece in sentences("Mr. Fox ran. Why? He saw the U.S. Army.")]
+    ['Mr. Fox ran.', 'Why?', 'He saw the U.S. Army.']
+    """
+    stop = len(text.rstrip())
+    pieces: list[Piece] = []
+    begin = 0
+    for end in (*_sentence_ends(text, 0, stop), stop) if text else ():
+        pieces.append(_piece(text, begin, end))
+        begin = end + len(pieces[-1].after)
+    return pieces
+
+
+def split(text: str, fits: Fits) -> list[Piece]:
+    """Pieces that fit, each as long as it can be: joined, they are the text.
+
+    A piece ends with a sentence; if none is short enough with a clause, else with a word, else with
+    a character as one sees it. A single code point that does not fit is a piece nevertheless.
+    Whitespace at the start of the text stays with the first piece, and is not asked about. `fits`
+    is asked about a few times as much text as there is, never about much more than fits at once.
+    """
+    stop = len(text.rstrip())
+    if not stop:
+        return [Piece("", text)] if text else []
+    begin, start = 0, len(text) - len(text.lstrip())
+    pieces: list[Piece] = []
+    window = WINDOW
+    while start < stop:
+        limit = start + window
+        while limit < stop and fits(text[start:limit]):
+            limit += limit - start
+        end = _best_end(text, start, min(limit + SLACK, stop), stop, fits)
+        pieces.append(_piece(text, begin, end))
+        window = end - start
+        begin = start = end + len(pieces[-1].after)
+    return pieces
+
+
+def _piece(text: str, begin: int, end: int) -> Piece:
+    return Piece(text[begin:end], text[end : _after_spaces(text, end)])
+
+
+def _after_spaces(text: str, place: int) -> int:
+    spaces = _SPACES.match(text, place)
+    assert spaces is not None
+    return spaces.end()
+
+
+def _best_end(text: str, start: int, limit: int, stop: int, fits: Fits) -> int:
+    """The last end, of the best kind of which there is one, up to which the text fits."""
+    for ends_of in LEVELS:
+        ends = list(ends_of(text, start, limit))
+        if limit == stop:
+            ends.append(stop)
+        low, high = 0, len(ends)
+        while low < high:
+            middle = (low + high) // 2
+            if fits(text[start : ends[middle]]):
+                low = middle + 1
+            else:
+                high = middle
+        if low:
+            return ends[low - 1]
+    return start + 1
+
+
+def _matches(pattern: Any, text: str, start: int, limit: int) -> Iterator[Any]:
+    """The matches that end before the limit, each seen with a little of what follows it."""
+    for match in pattern.finditer(text, start, limit + 4):
+        if start < match.end() < limit and not text[match.end() - 1].isspace():
+            yield match
+
+
+def _sentence_ends(text: str, start: int, limit: int) -> Iterator[int]:
+    for match in _matches(_SENTENCE_END, text, start, limit):
+        if _stops(match) and not _goes_on_small(match):
+            yield match.end()
+
+
+def _clause_ends(text: str, start: int, limit: int) -> Iterator[int]:
+    """Sentence ends too, and those after which a small letter leaves it open."""
+    for match in _matches(_CLAUSE_END, text, start, limit):
+        if match["stop"] is None or _stops(match):
+            yield match.end()
+
+
+def _pattern_ends(pattern: Any, text: str, start: int, limit: int) -> Iterator[int]:
+    for match in _matches(pattern, text, start, limit):
+        yield match.end()
+
+
+def _stops(match: Any) -> bool:
+    """Whether a stop is more than a part of a number, a name or an abbreviation."""
+    text, end = match.string, match.end()
+    following = _following(match)
+    if text[_after_spaces(text, end)] in _CONTINUING or following in _CONTINUING:
+        return False
+    return match["stop"] != "." or bool(match["closers"]) or not _abbreviates(match, following)
+
+
+def _goes_on_small(match: Any) -> bool:
+    return not match["wide"] and _following(match).islower()
+
+
+def _following(match: Any) -> str:
+    """The first character after a stop that is no space, opening quote, bracket or dash."""
+    at = _AHEAD.match(match.string, match.end()).end()
+    return str(match.string[at : at + 1])
+
+
+def _abbreviates(match: Any, following: str) -> bool:
+    before = match.string[max(0, match.start() - LOOKBACK) : match.start()]
+    found = _LAST_WORD.search(before)
+    assert found is not None
+    word = found[2]
+    if word.isdecimal():  # an ordinal, "3. Mai", but not the end of a date, a time or a fraction
+        return len(word) <= 3 and not found[1]
+    if len(word) == 1:  # "J. Smith", "z. B.", "U.S."
+        return word.isalpha()
+    if ROMAN.fullmatch(word):
+        return True
+    word = word.lower()
+    known = ABBREVIATION.fullmatch(word) or (following.isdecimal() and NUMBERED.fullmatch(word))
+    return bool(known)
+
+
+_SENTENCE_END = regex.compile(_STOP)
+_CLAUSE_END = regex.compile(f"{_STOP}|{_CLAUSE}")
+_SPACE = rf"(?<=\S)(?=\s*[^\S{_NO_BREAK}])|(?<=\u200b)(?=[^\s\p{{M}}])"
+
+# where a piece may end, the best kind first
+LEVELS: tuple[Callable[[str, int, int], Iterator[int]], ...] = (
+    _sentence_ends,
+    _clause_ends,
+    partial(_pattern_ends, regex.compile(_SPACE)),
+    partial(_pattern_ends, regex.compile(r"(?<=\S)(?=\s)")),
+    partial(_pattern_ends, regex.compile(r"\X")),
+    partial(_pattern_ends, regex.compile(r"(?s).")),
+)
