@@ -17,7 +17,7 @@ def pairs(count, split="test", seed=1):
 
 
 def untrained(vocab_size, seed=0, eos=3.5, **settings):
-    """A network whose outputs vary, and end the sooner the larger `eos`, though it knows nothing."""
+    """A network that knows nothing, but whose outputs vary, and end the sooner the larger `eos`."""
     config = ModelConfig(
         **{
             "vocab_size": vocab_size,

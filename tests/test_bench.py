@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
 from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
+from transduce.bench.process import worker
 from transduce.bench.systems import batches_of, loss_of, marian_directory, system_of
-from transduce.bench.train import Report, Speed, new_model, render, set_up, worker
+from transduce.bench.train import WORKER, Report, Speed, new_model, render, set_up
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
 from transduce.corpus.builtin import grammar
@@ -173,7 +174,7 @@ def test_without_transformers_the_extra_is_named(monkeypatch) -> None:
 def test_a_system_that_fails_is_named(tmp_path, capfd) -> None:
     with (
         pytest.raises(UserError, match="torch stopped with code 1 before it had finished"),
-        worker("torch", Run(tmp_path)),
+        worker("torch", WORKER, str(tmp_path)),
     ):
         pass
     assert str(tmp_path) in capfd.readouterr().err

@@ -122,6 +122,7 @@ def test_the_run_directory_holds_what_it_should(uninterrupted) -> None:
         "config.json",
         "model.safetensors",
         "tokens.model",
+        "shortlist.safetensors",
         "card.md",
         "checksums.json",
     }

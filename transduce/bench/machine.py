@@ -1,10 +1,7 @@
 """What the figures were measured on, and what it could do at best."""
 
 import platform
-import resource
-import sys
 import time
-from pathlib import Path
 
 import torch
 
@@ -29,13 +26,3 @@ def matmul_peak(size: int = LARGE, repeat: int = 8) -> float:
         torch.mm(a, b, out=product)
         best = min(best, time.perf_counter() - start)
     return 2 * size**3 / best
-
-
-def peak_memory() -> int:
-    """The most bytes of memory that this process has held at once."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent held when it forked
-        text = status.read_text("utf-8")
-        return 1024 * int(text.split("VmHWM:")[1].split()[0])
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

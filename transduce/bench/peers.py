@@ -2,6 +2,7 @@
 
 import importlib.util
 import warnings
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import torch
@@ -20,15 +21,16 @@ PEERS = {"torch": "torch.nn.Transformer", "huggingface": "Hugging Face Marian"}
 NAMES = {OURS: OURS, **PEERS}
 
 
-def refuse_absent(peers: list[str]) -> None:
+def refuse_absent(peers: Sequence[str], known: Collection[str]) -> None:
     """Refuses a peer that is unknown or not installed."""
     for peer in peers:
-        if peer not in PEERS:
-            raise UserError(f"unknown peer {peer!r}; known: {', '.join(PEERS)}")
+        if peer not in known:
+            raise UserError(f"unknown peer {peer!r}; known: {', '.join(known)}")
     if "huggingface" in peers and importlib.util.find_spec("transformers") is None:
+        others = ",".join(peer for peer in known if peer != "huggingface")
         raise UserError(
             "the peer huggingface needs transformers: pip install 'transduce[huggingface]', "
-            "or leave it out with --against torch"
+            f"or leave it out with --against {others}"
         )
 
 

@@ -3,32 +3,31 @@
 import json
 import os
 import statistics
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import torch
 
 from transduce.batches import Indices
 from transduce.bench.machine import machine, matmul_peak
-from transduce.bench.peers import NAMES, OURS, refuse_absent, silence_transformers
+from transduce.bench.peers import NAMES, OURS, PEERS, refuse_absent, silence_transformers
+from transduce.bench.process import rotated, worker
 from transduce.bench.systems import batches_of, marian_directory
 from transduce.bench.table import Column, render_table
+from transduce.bench.text import BUILT_IN, MULTI30K, multi30k
 from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
-from transduce.errors import UserError
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
 from transduce.store import Store
 from transduce.train.prepare import Text, generate_builtin, prepare, reopen, text_of
 from transduce.train.run import Run, read_config, write_config
 
+WORKER = "transduce.bench.worker"
 WARM_UP = 2  # steps before the clock runs
 TURN = 3  # steps that a system takes before it is the next one's turn
 
@@ -77,7 +76,7 @@ def bench_train(
     say: Say,
 ) -> Report:
     """Trains each shape in every system; `export` writes a Hugging Face directory."""
-    refuse_absent(list(peers))
+    refuse_absent(peers, PEERS)
     load = os.getloadavg()[0]
     peak, measured, data = 0.0, [], ""
     for shape in shapes:
@@ -125,12 +124,11 @@ def find_text(run: Run, files: tuple[Path, ...], say: Say) -> tuple[Text, str]:
     if files:
         text = text_of(files)
         return text, str(text)
-    folder = Path(os.environ.get("TRANSDUCE_DATA", "../shared/data")) / "multi30k"
-    multi30k = folder / "train.en.gz", folder / "train.de.gz"
-    if all(file.is_file() for file in multi30k):
-        return text_of(multi30k), "Multi30k, English → German"
+    found = multi30k("train")
+    if found:
+        return text_of(found), MULTI30K
     generate_builtin(run, say)
-    return Text((run.builtin("train"),)), "the built-in corpus, English → German"
+    return Text((run.builtin("train"),)), BUILT_IN
 
 
 @dataclass(frozen=True)
@@ -153,13 +151,14 @@ def measure(run: Run, names: Sequence[str], steps: int, shape: str, say: Say) ->
     turns = [min(TURN, steps - start) for start in range(0, steps, TURN)]
     seconds: dict[str, list[float]] = {name: [] for name in names}
     with ExitStack() as closing:
-        workers = {name: closing.enter_context(worker(name, run)) for name in names}
+        workers = {
+            name: closing.enter_context(worker(name, WORKER, str(run.directory))) for name in names
+        }
         for name in names:
-            workers[name].take(WARM_UP)
+            workers[name].ask(WARM_UP)
         for number, turn in enumerate(turns):
-            first = number % len(names)  # nobody always goes first
-            for name in [*names[first:], *names[:first]]:
-                seconds[name].append(workers[name].take(turn))
+            for name in rotated(names, number):
+                seconds[name].append(workers[name].ask(turn))
             rates = ", ".join(f"{name} {seconds[name][-1] / turn:.2f}" for name in names)
             say(f"{shape}, round {number + 1} of {len(turns)}, seconds a step: {rates}")
         ends = {name: workers[name].finish() for name in names}
@@ -197,55 +196,6 @@ def speed_of(shape: str, name: str, systems: dict[str, Rounds], peak: float) -> 
         loss=rounds.loss,
         rounds=rounds.tokens_per_second,
     )
-
-
-class Worker:
-    """A system in another process, spoken to in lines."""
-
-    def __init__(self, name: str, process: "subprocess.Popen[str]") -> None:
-        self.name, self.process = name, process
-
-    def take(self, steps: int) -> float:
-        """The seconds that so many steps take."""
-        assert self.process.stdin
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        return float(self.answer())
-
-    def finish(self) -> dict[str, Any]:
-        """The peak memory and the loss."""
-        assert self.process.stdin
-        self.process.stdin.close()
-        end: dict[str, Any] = self.answer()
-        return end
-
-    def answer(self) -> Any:
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        if not line:
-            raise UserError(
-                f"{self.name} stopped with code {self.process.wait()} before it had finished: "
-                "its own message is above"
-            )
-        return json.loads(line)
-
-
-@contextmanager
-def worker(name: str, run: Run) -> Iterator[Worker]:
-    """Starts a system and waits until it is ready; ends it in any case."""
-    command = [sys.executable, "-m", "transduce.bench.worker", name, str(run.directory)]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8")
-    try:
-        started = Worker(name, process)
-        started.answer()
-        yield started
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream:
-                stream.close()
 
 
 def to_json(report: Report) -> str:

@@ -10,6 +10,7 @@ from transduce.errors import ModelError
 if TYPE_CHECKING:
     from transduce.config import Config
     from transduce.model import Transformer
+    from transduce.train.prepare import Prepared
     from transduce.train.run import Run
 
 
@@ -25,6 +26,7 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
     """
     from transduce.checkpoint import load_weights, save_model
+    from transduce.errors import InputError
     from transduce.model import Transformer, count_parameters
     from transduce.train import state
     from transduce.train.job import files_of, languages_of, read_inputs
@@ -38,6 +40,11 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     _refuse_other_content(out)
     paths = _usable(whole, last)
     config = read_config(whole)
+    data = None
+    try:
+        data = reopen(whole)
+    except InputError as error:
+        click.echo(f"{error}; without it the mean is not scored", err=True)
     model = Transformer(config.model)
     load_weights(model, state.average(paths), whole.checkpoints)
     steps = ", ".join(f"{int(path.name.split('-')[1]):,}" for path in paths)
@@ -45,9 +52,9 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     save_model(
         out,
         model,
-        card=_card(whole, config, model, paths[-1], what),
+        card=_card(whole, config, model, paths[-1], what, data),
         extra={**languages_of(read_inputs(whole)), "max_length": config.data.max_length},
-        files=files_of(whole, reopen(whole)),
+        files=files_of(whole, data),
     )
     click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
 
@@ -85,21 +92,22 @@ def _refuse_other_content(out: Path) -> None:
         )
 
 
-def _card(run: "Run", config: "Config", model: "Transformer", newest: Path, what: str) -> str:
-    from transduce.errors import InputError
+def _card(
+    run: "Run",
+    config: "Config",
+    model: "Transformer",
+    newest: Path,
+    what: str,
+    data: "Prepared | None",
+) -> str:
     from transduce.model import count_parameters
     from transduce.train.card import write_card
     from transduce.train.job import read_inputs
-    from transduce.train.prepare import reopen
     from transduce.train.processes import join
     from transduce.train.state import position_of
     from transduce.train.validate import validate
 
-    data = scores = None
-    try:
-        data = reopen(run)
-    except InputError as error:
-        click.echo(f"{error}; without it the mean is not scored", err=True)
+    scores = None
     if data:
         with join() as processes:
             model.to(processes.device)

@@ -68,15 +68,88 @@ def train(
     process. Prints tokens per second, memory, GFLOP/s, the share of the machine's matrix-multiply
     peak, and the loss after the same number of steps.
     """
-    from transduce import atomic
     from transduce.bench.train import bench_train, render, to_json
     from transduce.exchange.huggingface import write_huggingface
 
     peers = [peer for peer in against.split(",") if peer]
-    report = bench_train(
-        shapes, peers, steps, tokens, files, write_huggingface, lambda m: click.echo(m, err=True)
+    report = bench_train(shapes, peers, steps, tokens, files, write_huggingface, _say)
+    _keep(output, to_json(report))
+    click.echo(to_json(report) if as_json else render(report))
+
+
+@bench_command.command("translate")
+@click.option(
+    "--model",
+    "models",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    required=True,
+    help="Model directory; may be given several times.",
+)
+@click.option("--against", default="huggingface,ctranslate2", show_default=True, metavar="PEER,…")
+@click.option(
+    "--input",
+    "source",
+    type=click.Path(path_type=Path),
+    help="Lines to translate [default: Multi30k in $TRANSDUCE_DATA, or the built-in corpus].",
+)
+@click.option("--ref", type=click.Path(path_type=Path), help="Their references, for BLEU.")
+@click.option("--lines", type=at_least_one, default=1000, show_default=True, help="The first ones.")
+@click.option("--beam", type=at_least_one, default=4, show_default=True)
+@click.option("--batch-size", type=at_least_one, default=64, show_default=True)
+@click.option(
+    "--rounds", type=at_least_one, default=3, show_default=True, help="The median counts."
+)
+@click.option(
+    "--latency", type=at_least_one, default=50, show_default=True, help="Lines to time alone."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Also write JSON to this file.")
+@as_json
+def translate(
+    models: tuple[Path, ...],
+    against: str,
+    source: Path | None,
+    ref: Path | None,
+    lines: int,
+    beam: int,
+    batch_size: int,
+    rounds: int,
+    latency: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Text to text beside Hugging Face's MarianMTModel and CTranslate2.
+
+    All translate the same lines with the same weights; they take turns, each in its own process.
+    Prints lines and tokens per second, the ratios, the latency of a line alone, memory, and BLEU.
+    """
+    from transduce.bench.text import find_sentences
+    from transduce.bench.translate import bench_translate
+    from transduce.bench.translate_table import render, to_json
+    from transduce.exchange.huggingface import write_huggingface
+
+    report = bench_translate(
+        models,
+        [peer for peer in against.split(",") if peer],
+        find_sentences(source, ref, lines),
+        beam,
+        batch_size,
+        rounds,
+        latency,
+        write_huggingface,
+        _say,
     )
+    _keep(output, to_json(report))
+    click.echo(to_json(report) if as_json else render(report))
+
+
+def _keep(output: Path | None, text: str) -> None:
+    from transduce import atomic
+
     if output:
         with atomic.file(output) as aside:
-            aside.write_text(to_json(report) + "\n", "utf-8")
-    click.echo(to_json(report) if as_json else render(report))
+            aside.write_text(text + "\n", "utf-8")
+
+
+def _say(message: str) -> None:
+    click.echo(message, err=True)

@@ -43,7 +43,11 @@ def import_command(source: str, directory: Path, out: Path) -> None:
 
 @click.command("export", short_help="Write a model in another toolkit's form, verified.")
 @click.option(
-    "--to", "target", type=click.Choice(["huggingface"]), required=True, help="Which toolkit's."
+    "--to",
+    "target",
+    type=click.Choice(["ctranslate2", "huggingface"]),
+    required=True,
+    help="Which toolkit's.",
 )
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="Model directory.")
@@ -76,7 +80,21 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
     )
 
 
+def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
+    from transduce.corpus.reading import read_lines
+    from transduce.exchange.ctranslate2 import export_ctranslate2
+    from transduce.exchange.huggingface_comparison import SENTENCES
+
+    export_ctranslate2(
+        model,
+        out,
+        list(read_lines(sentences)) if sentences else SENTENCES,
+        lambda message: _say(f"{out}: exported; {message}"),
+    )
+
+
 EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
+    "ctranslate2": _export_ctranslate2,
     "huggingface": _export_huggingface,
 }
 

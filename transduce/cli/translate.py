@@ -175,7 +175,7 @@ def _lines(source: Path | None, stack: ExitStack) -> Iterator[str]:
     from transduce.translate.lines import read_lines
 
     lines = stack.enter_context(Lines("-" if source is None else str(source)))
-    return read_lines(lines.raw(longest=-1), _say)
+    return read_lines(lines.raw(endless=True), _say)
 
 
 def _say(message: str) -> None:

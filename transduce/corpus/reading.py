@@ -101,8 +101,9 @@ class Lines:
                 raise self.error(_encoding_advice(line, error)) from None
             yield text.removeprefix("\ufeff") if self.number == 1 else text
 
-    def raw(self, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-        """The lines as bytes, their ends included; any length will do if `longest` is −1."""
+    def raw(self, endless: bool = False) -> Iterator[bytes]:
+        """The lines as bytes, their ends included; if `endless`, of any length."""
+        longest = -1 if endless else LONGEST_LINE
         try:
             for line in iter(partial(self.stream.readline, longest), b""):
                 self.number += 1
@@ -147,7 +148,7 @@ def open_bytes(file: File) -> Iterator[io.BufferedReader]:
         try:
             raw = sys.stdin.buffer if file == STDIN else closing.enter_context(_opened(file))
             if not isinstance(raw, io.BufferedReader):  # a stand-in for standard input
-                raw = io.BufferedReader(raw)  # type: ignore[arg-type]
+                raw = io.BufferedReader(raw)
             start = raw.peek(6)[:6]
         except OSError as error:
             raise _unreadable(file, error) from None

@@ -13,7 +13,7 @@ from transduce.engines.shortlist import Shortlist
 from transduce.errors import InputError
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
 
-PATIENCE = 2.0  # search goes on until beam × this many hypotheses ended
+PATIENCE = 1.25  # search goes on until beam × this many hypotheses ended
 
 
 @dataclass(frozen=True)

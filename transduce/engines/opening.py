@@ -53,30 +53,32 @@ def open_fast(directory: Path, say: Say = lambda _: None) -> Engine:
     """CTranslate2 on a model directory; converts the model if that was not done before."""
     import ctranslate2
 
-    from transduce.engines.fast import CTranslate2Engine, Setting
+    from transduce.engines.fast import Setting
 
     ctranslate2.set_log_level(40)  # errors; what the library thinks of the machine is no news
-    description = read_description(directory)
     fast = fast_directory(directory) or convert(directory, say)
     stamp = read_json(fast, STAMP)
-    tokens = load_tokens(directory)
-    shortlist = load_shortlist(directory)
-
-    def opened(setting: Setting) -> CTranslate2Engine:
-        return CTranslate2Engine(
-            fast,
-            vocabularies_of(tokens, config_of(description)),
-            stamp["positions"],
-            shortlist,
-            setting,
-            lambda: open_reference(directory),
-        )
-
     machine = machine_name()
     if machine not in stamp["settings"]:
-        stamp["settings"][machine] = vars(fastest(opened))
+        setting = fastest(lambda setting: run_fast(directory, fast, setting))
+        stamp["settings"][machine] = vars(setting)
         _write_stamp(fast, stamp)
-    return opened(Setting(**stamp["settings"][machine]))
+    return run_fast(directory, fast, Setting(**stamp["settings"][machine]))
+
+
+def run_fast(directory: Path, fast: Path, setting: Any, shortlist: bool = True) -> Any:
+    """CTranslate2 with what was converted, in this setting, with or without a shortlist."""
+    from transduce.engines.fast import CTranslate2Engine
+
+    tokens, description = load_tokens(directory), read_description(directory)
+    return CTranslate2Engine(
+        fast,
+        vocabularies_of(tokens, ModelConfig(**description["model"])),
+        int(read_json(fast, STAMP)["positions"]),
+        load_shortlist(directory) if shortlist else None,
+        setting,
+        lambda: open_reference(directory),
+    )
 
 
 def fast_directory(directory: Path) -> Path | None:
@@ -115,8 +117,11 @@ def convert(directory: Path, say: Say = lambda _: None) -> Path:
     raise ModelError(f"the fast engine cannot be written: {reason}")
 
 
-def write_fast(directory: Path, out: Path) -> None:
-    """Writes the CTranslate2 form of a model directory, with its shortlist."""
+def write_fast(directory: Path, out: Path, check: Callable[[Path], None] = lambda _: None) -> None:
+    """Writes the CTranslate2 form of a model directory, with its shortlist.
+
+    `check` looks at what was written before it gets its name, and may refuse it.
+    """
     from transduce.checkpoint import load_model
     from transduce.engines.convert import write_ctranslate2
     from transduce.engines.fast import write_levels
@@ -142,6 +147,7 @@ def write_fast(directory: Path, out: Path) -> None:
         _write_stamp(
             aside, {"weights": weights, "positions": positions, "files": files, "settings": {}}
         )
+        check(aside)
 
 
 def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
@@ -156,10 +162,6 @@ def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
         for vocabulary in (tokens.vocabulary, tokens.target_vocabulary)
     )
     return Vocabularies(source, target, target[config.eos_id])
-
-
-def config_of(description: dict[str, Any]) -> ModelConfig:
-    return ModelConfig(**description["model"])
 
 
 def fastest(opened: Callable[[Any], Any]) -> Any:

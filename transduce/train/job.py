@@ -103,12 +103,15 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
         )
 
 
-def files_of(run: Run, data: Prepared) -> dict[str, bytes]:
+def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     """What a model directory has besides the network: its vocabulary and its shortlist."""
+    files = {"tokens.model": run.tokens.read_bytes()}
+    if data is None:
+        return files
     size, train = data.tokens.vocab_size, data.train
     pairs = ((train.source(i), train.target(i)) for i in range(len(train)))
     shortlist = learn_shortlist(pairs, size, size, range(len(SPECIALS)))
-    return {"tokens.model": run.tokens.read_bytes(), SHORTLIST: shortlist.to_bytes()}
+    return {**files, SHORTLIST: shortlist.to_bytes()}
 
 
 def languages_of(inputs: Inputs) -> dict[str, str]:

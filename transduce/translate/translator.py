@@ -295,7 +295,9 @@ class Translator:
         known: dict[tuple[_Unit, tuple[int, ...]], tuple[float, ...]],
         search: Search,
     ) -> Alternative:
-        text, tokens, token_scores, total, length = "", [], [], 0.0, 0
+        text, total, length = "", 0.0, 0
+        tokens: list[str] = []
+        token_scores: list[float] = []
         vocabulary = self.tokens.target_vocabulary
         for (unit, after), hypothesis in zip(plan, best, strict=True):
             text += self.tokens.decode(hypothesis.tokens).strip() + after

@@ -1,0 +1,55 @@
+"""`transduce export --to ctranslate2`: what is kept agrees with the model."""
+
+import ctranslate2
+import pytest
+from click.testing import CliRunner
+from models import model_directory, pairs
+
+from transduce.cli import main
+from transduce.engines import convert
+from transduce.engines.opening import open_reference
+from transduce.search import GREEDY
+from transduce.tokens import load_tokens
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return model_directory(tmp_path_factory.mktemp("export") / "model")
+
+
+def export(directory, out, *more):
+    words = ["export", "--to", "ctranslate2", str(out), "--model", str(directory), *more]
+    return CliRunner().invoke(main, words)
+
+
+def test_ctranslate2s_own_api_translates_with_an_export(directory, tmp_path) -> None:
+    sentences = tmp_path / "sentences"
+    sentences.write_text("\n".join(source for source, _ in pairs(12)) + "\n", "utf-8")
+    result = export(directory, tmp_path / "out", "--sentences", str(sentences))
+    assert result.exit_code == 0, result.output
+    assert "exported; log-probabilities differ by at most" in result.stderr
+    tokens = load_tokens(tmp_path / "out")
+    texts = [source for source, _ in pairs(12)]
+    translator = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
+    found = translator.translate_batch(
+        [tokens.pieces(text) for text in texts], beam_size=1, min_decoding_length=0
+    )
+    ours = open_reference(directory).search(tokens.encode_batch(texts), GREEDY)
+    for theirs, (best, *_) in zip(found, ours, strict=True):
+        words = [tokens.target_vocabulary[i] for i in best.tokens]
+        assert theirs.hypotheses[0][: len(words)] == words
+
+
+def test_an_export_that_disagrees_leaves_nothing_behind(directory, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(convert, "ACTIVATIONS", {"relu": "GELU"})
+    result = export(directory, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "the export disagrees with the model: log-probabilities differ by" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_never_overwrites(directory, tmp_path) -> None:
+    (tmp_path / "file").write_text("mine", "utf-8")
+    result = export(directory, tmp_path)
+    assert result.exit_code == 2
+    assert "is not empty: name a directory that does not exist yet" in result.stderr

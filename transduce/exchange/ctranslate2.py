@@ -1,0 +1,56 @@
+"""An export to CTranslate2, beside the model it came from."""
+
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from transduce.engines.fast import Setting
+from transduce.engines.opening import open_reference, run_fast, write_fast
+from transduce.errors import ModelError
+from transduce.tokens import load_tokens
+
+TOLERANCE = 1e-3  # of a token's log-probability, both in float32
+SAME = 0.9  # of the translations, at least: of two that are equally good either may be found
+
+
+def export_ctranslate2(
+    directory: Path, out: Path, sentences: Sequence[str], say: Callable[[str], None]
+) -> None:
+    """Writes a directory for CTranslate2 with the vocabulary's files; nothing, if it disagrees."""
+
+    def check(written: Path) -> None:
+        for file in VOCABULARY_FILES:
+            if (directory / file).is_file():
+                shutil.copyfile(directory / file, written / file)
+        say(compare(directory, written, sentences))
+
+    write_fast(directory, out, check)
+
+
+VOCABULARY_FILES = ("tokens.model", "source.spm", "target.spm", "vocab.json", "target_vocab.json")
+
+
+def compare(directory: Path, written: Path, sentences: Sequence[str]) -> str:
+    """How the written model was found to agree with torch; refuses one that does not."""
+    sources = [ids for ids in load_tokens(directory).encode_batch(list(sentences)) if ids]
+    ours = open_reference(directory)
+    theirs = run_fast(directory, written, Setting("float32"), shortlist=False)
+    expected = [best.tokens for best, *_ in ours.search(sources)]
+    difference = 0.0
+    for a, b in zip(ours.score(sources, expected), theirs.score(sources, expected), strict=True):
+        difference = max([difference, *(abs(x - y) for x, y in zip(a, b, strict=True))])
+    if not difference < TOLERANCE:
+        raise ModelError(
+            f"the export disagrees with the model: log-probabilities differ by {difference:.1e}"
+        )
+    found = [best.tokens for best, *_ in theirs.search(sources)]
+    same = sum(a == b for a, b in zip(expected, found, strict=True))
+    if same < math.floor(SAME * len(sources)):
+        raise ModelError(
+            f"the export disagrees with the model: {same} of {len(sources)} translations are equal"
+        )
+    return (
+        f"log-probabilities differ by at most {difference:.1e}, "
+        f"{same} of {len(sources)} translations are equal"
+    )
