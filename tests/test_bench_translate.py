@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremo
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    return model_directory(tmp_path_factory.mktemp("bench") / "model")
+    return model_directory(tmp_path_factory.mktemp("bench") / "model", eos=6.0, n_layers=1)
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +112,21 @@ def test_the_command_runs_every_system_and_its_figures_belong_together(model, tm
     assert "Of the lines 5 are distinct" in table
 
 
+def beginning(text: str) -> str:
+    return text.replace(" ⁇ ", "").strip()[:40]  # unknown symbols are left out by Hugging Face
+
+
 def test_peers_search_with_the_model_that_they_were_given(model, job) -> None:
     """What greedy search writes first is the same everywhere, in float32 and of all words."""
     texts = [source for source, _ in pairs(9)]
     tokens = load_tokens(model)
     greedy = open_reference(model).search(tokens.encode_batch(texts), Search(1, penalty="none"))
-    expected = [tokens.decode(found[0].tokens).strip()[:40] for found in greedy]
+    expected = [beginning(tokens.decode(found[0].tokens)) for found in greedy]
     assert len(set(expected)) > 3
     for name in SYSTEMS:
         if name in (HUGGINGFACE, "ctranslate2-float32"):
             found = translator_of(name, replace(job, beam=1)).translate(texts)
-            assert [text.strip()[:40] for text in found] == expected, name
+            assert list(map(beginning, found)) == expected, name
 
 
 def test_blank_lines_and_lines_that_are_too_long_cost_no_system_a_line(job) -> None:

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "transduce"
 STAGES = [
     "errors",
     "atomic",
+    "allocator",
     "config",
     "corpus",
     "tokens",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.search import GREEDY, Search, length_penalty
-from transduce.search.beam import beam_search
+from transduce.search.beam import _best, _log_total, beam_search
 
 EOS = 0
 
@@ -185,3 +185,13 @@ def test_the_length_penalty_is_the_papers() -> None:
 def test_the_defaults_are_the_papers() -> None:
     assert (Search().beam, Search().alpha, Search().penalty) == (4, 0.6, "gnmt")
     assert Search().limit(20) == 70
+
+
+@given(st.integers(1, 9), st.integers(1, 4), st.sampled_from([5, 191, 192, 3000, 5000]))
+def test_the_best_scores_are_found_wherever_they_are(count, rows, vocabulary) -> None:
+    scores = torch.randn(rows, vocabulary)
+    count = min(count, vocabulary)
+    best, where = _best(scores, count)
+    assert torch.equal(best, scores.topk(count, dim=-1).values)
+    assert torch.equal(scores.gather(1, where), best)
+    torch.testing.assert_close(_log_total(scores)[:, 0], scores.logsumexp(-1))

@@ -88,7 +88,7 @@ def bench_translate(
 ) -> Report:
     """Translates with each model in every system; `export` writes a Hugging Face directory."""
     refuse_absent(peers, PEERS)
-    load = os.getloadavg()[0]
+    load, where = os.getloadavg()[0], machine()
     names = [OURS, TORCH, *(name for peer in peers for name in PEERS[peer])]
     bleu = BLEU(force=True)  # whether text looks tokenised is not asked here
     results = []
@@ -104,7 +104,7 @@ def bench_translate(
             tokens = load_tokens(job.model)
             results += [speed_of(job, name, systems, tokens, text, bleu) for name in names]
     return Report(
-        machine=machine(),
+        machine=where,
         load=load,
         data=text.what,
         lines=len(text.sources),

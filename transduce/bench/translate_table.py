@@ -16,9 +16,8 @@ COLUMNS: list[Column] = [
     ("tokens/s", "right"),
     ("ours ÷ it", "right"),
     ("torch ÷ it", "right"),
-    ("p50 ms", "right"),
-    ("p99 ms", "right"),
-    ("peak MB", "right"),
+    ("p50 / p99 ms", "right"),
+    ("MB", "right"),
     ("BLEU", "right"),
 ]
 
@@ -41,15 +40,18 @@ def render(report: Report) -> str:
 def row(speed: Speed) -> list[str]:
     return [
         speed.system,
-        f"{speed.lines_per_second:,.1f}",
+        short(speed.lines_per_second),
         f"{speed.tokens_per_second:,.0f}",
         "" if speed.system == OURS else f"{speed.ratio:.2f}",
         "" if speed.system in (OURS, TORCH) else f"{speed.torch_ratio:.2f}",
-        f"{speed.p50_ms:.1f}",
-        f"{speed.p99_ms:.1f}",
+        f"{short(speed.p50_ms)} / {short(speed.p99_ms)}",
         f"{speed.peak_memory_mb:,.0f}",
         "" if speed.bleu is None else f"{speed.bleu:.2f}",
     ]
+
+
+def short(figure: float) -> str:
+    return f"{figure:.1f}" if figure < 100 else f"{figure:,.0f}"
 
 
 def notes(report: Report) -> str:
@@ -72,7 +74,7 @@ def notes(report: Report) -> str:
         "order of the input; ctranslate2 with its defaults. No output is longer than the longest "
         f"source beside it + {PAPER.extra_length} tokens.",
         f"p50, p99: milliseconds of one line alone, of {report.alone:,}. "
-        "peak MB: of the whole process.",
+        "MB: the most memory that the process held.",
         f"BLEU: {report.bleu_signature}." if report.bleu_signature else "",
         f"{report.load:.1f} processes were running before: on a quiet machine it is 0."
         if report.load > 0.5

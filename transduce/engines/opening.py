@@ -43,9 +43,11 @@ def open_engine(directory: Path, kind: str = "auto", say: Say = lambda _: None) 
 
 
 def open_reference(directory: Path) -> Engine:
+    from transduce.allocator import keep_memory
     from transduce.checkpoint import load_model
     from transduce.engines.reference import TorchEngine
 
+    keep_memory()
     return TorchEngine(load_model(directory).model)
 
 

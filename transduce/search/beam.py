@@ -17,6 +17,8 @@ from transduce.search import PAPER, Hypothesis, Search, length_penalty
 S = TypeVar("S", bound="State")
 
 NEVER = float("-inf")
+BLOCK = 192  # scores; near the root of a vocabulary's size
+IN_CACHE = 2**18  # numbers
 
 
 @runtime_checkable
@@ -84,11 +86,15 @@ def beam_search(
     newest = start
     while live.sentences:
         scores, state = step(newest, state)
-        scores = scores.float().unflatten(0, live.totals.shape)
-        log_total = scores.logsumexp(dim=-1, keepdim=True)
-        scores = _allowed(scores, live, search.no_repeat, eos_id, prefixes)
+        scores = scores.float()
+        log_total = _log_total(scores).unflatten(0, live.totals.shape)
+        scores = _allowed(
+            scores.unflatten(0, live.totals.shape), live, search.no_repeat, eos_id, prefixes
+        )
         few = min(2 * search.beam, scores.shape[-1])
-        best, token = scores.topk(few, dim=-1)
+        best, token = (
+            part.unflatten(0, live.totals.shape) for part in _best(scores.flatten(0, 1), few)
+        )
         log_prob = (best - log_total).flatten(1)
         total = ((best - log_total) + live.totals[:, :, None]).flatten(1)
         # a stable order, so that ties are broken by the sentence's own hypotheses alone
@@ -131,6 +137,34 @@ def beam_search(
             state = state.select(rows, None if all_stay else places)
         newest = live.tokens[:, :, -1].flatten()
     return [_ranked(hypotheses)[: search.n_best] for hypotheses in found]
+
+
+def _log_total(scores: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows 1"]:
+    """log Σ exp of each row, a few rows at a time: what is needed on the way stays in the cache."""
+    rows = max(1, IN_CACHE // scores.shape[1])
+    return torch.cat([part.logsumexp(dim=-1, keepdim=True) for part in scores.split(rows)])
+
+
+def _best(
+    scores: Float[Tensor, "rows vocabulary"], count: int
+) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
+    """The largest scores of each row and where they are.
+
+    They lie in the blocks that have the largest maxima, and a maximum is found much sooner than
+    an order.
+    """
+    whole = scores.shape[1] // BLOCK
+    if whole <= 2 * count:
+        return scores.topk(count, dim=-1)
+    blocks = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK))
+    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
+    inside = blocks.gather(1, chosen[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
+    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)
+    rest = torch.arange(whole * BLOCK, scores.shape[1], device=scores.device)
+    inside = torch.cat([inside, scores[:, whole * BLOCK :]], dim=1)
+    places = torch.cat([places, rest.expand(len(places), -1)], dim=1)
+    best, order = inside.topk(count, dim=-1)
+    return best, places.gather(1, order)
 
 
 def _undone(

@@ -3,6 +3,7 @@
 import json
 
 from transduce import atomic
+from transduce.allocator import keep_memory
 from transduce.checkpoint import save_model
 from transduce.config import Config
 from transduce.engines.shortlist import FILE as SHORTLIST
@@ -11,7 +12,6 @@ from transduce.errors import InputError
 from transduce.model import count_parameters
 from transduce.tokens import SPECIALS
 from transduce.train import state
-from transduce.train.allocator import keep_memory
 from transduce.train.card import write_card
 from transduce.train.loop import Finished, Trainer, scores_entry
 from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, reopen
