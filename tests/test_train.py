@@ -373,3 +373,32 @@ def test_the_optimiser_is_the_papers() -> None:
     (group,) = Learner(Transformer(small)).optimiser.param_groups
     assert group["betas"] == (0.9, 0.98)
     assert (group["eps"], group["weight_decay"], group["amsgrad"]) == (1e-9, 0, False)
+
+
+@pytest.mark.slow
+def test_the_bleu_of_the_log_is_that_of_evaluate_and_of_the_sacrebleu_command(tmp_path) -> None:
+    lines = digits.pairs(400, seed=5)
+    text, valid = (
+        digits.write(tmp_path / name, some)
+        for name, some in (("train.tsv", lines[:370]), ("valid.tsv", lines[370:]))
+    )
+    files = ["--train", str(text), "--valid", str(valid)]
+    steps = ("train.steps=60", "train.validate_steps=60", "train.checkpoint_steps=60")
+    train(tmp_path / "run", files, *steps, "train.bleu_sentences=30", "train.average=1")
+    logged = {
+        entry["event"]: entry["bleu"]
+        for entry in read_metrics(tmp_path / "run" / "metrics.jsonl")
+        if "bleu" in entry
+    }
+    source, reference, output = (tmp_path / name for name in ("src", "ref", "out"))
+    source.write_text("".join(f"{a}\n" for a, _ in lines[370:]), "utf-8")
+    reference.write_text("".join(f"{b}\n" for _, b in lines[370:]), "utf-8")
+    model = ["--model", str(tmp_path / "run" / "model"), "--engine", "torch", "--json"]
+    for event, beam in (("validation", "1"), ("final", "4")):
+        words = ["evaluate", str(source), str(reference), *model, "--beam", beam]
+        result = CliRunner().invoke(main, [*words, "--output", str(output)])
+        assert json.loads(result.stdout)["bleu"] == pytest.approx(logged[event], abs=1e-9)
+        program = [sys.executable, "-m", "sacrebleu", str(reference), "-i", str(output)]
+        said = subprocess.run([*program, "-w", "6"], capture_output=True, text=True, check=True)
+        assert json.loads(said.stdout)["score"] == pytest.approx(logged[event], abs=1e-5)
+        assert logged[event] > 0

@@ -101,6 +101,7 @@ def _card(
     data: "Prepared | None",
 ) -> str:
     from transduce.model import count_parameters
+    from transduce.search import PAPER
     from transduce.train.card import write_card
     from transduce.train.job import read_inputs
     from transduce.train.processes import join
@@ -112,7 +113,7 @@ def _card(
         with join() as processes:
             model.to(processes.device)
             wanted = config.train.bleu_sentences
-            scores = validate(model, data.valid, data.tokens, wanted, processes)
+            scores = validate(model, data.valid, data.tokens, wanted, processes, PAPER)
     return write_card(
         run.directory.resolve().name,
         count_parameters(model),

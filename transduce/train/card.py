@@ -40,9 +40,10 @@ def write_card(
             f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
         ]
     if scores is not None and scores.bleu is not None and scores.exact_match is not None:
-        count = f"{scores.sentences} sentences"
+        how = f"beam {scores.beam}, α 0.6" if scores.beam > 1 else "greedy"
+        count = f"{how}, the first {scores.sentences} sentences"
         lines += [
-            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; greedy, {count})",
+            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; {count})",
             f"- exact match {100 * scores.exact_match:.1f} %",
         ]
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from transduce.engines.shortlist import FILE as SHORTLIST
 from transduce.engines.shortlist import learn_shortlist
 from transduce.errors import InputError
 from transduce.model import count_parameters
+from transduce.search import PAPER
 from transduce.tokens import SPECIALS
 from transduce.train import state
 from transduce.train.card import write_card
@@ -78,7 +79,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
         paths = state.scheduled(run.checkpoints)[-config.train.average :]
         weights, what = state.average(paths), f"average of {len(paths)} checkpoints"
     trainer.put(weights)
-    scores = trainer.score()
+    scores = trainer.score(PAPER)
     trainer.say_scores(what, scores)
     trainer.record(event="final", what=what, **scores_entry(scores))
     if processes.first:

@@ -14,6 +14,7 @@ from transduce.errors import UserError
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
 from transduce.schedule import learning_rate
+from transduce.search import GREEDY, Search
 from transduce.store import Store
 from transduce.train import state
 from transduce.train.objective import Gradient, seed_step
@@ -219,11 +220,11 @@ class Trainer:
             return True
         return False
 
-    def score(self) -> Scores:
+    def score(self, search: Search = GREEDY) -> Scores:
         """The present weights on the validation data."""
         sentences = self.config.train.bleu_sentences
         model, data = self.learner.model, self.data
-        return validate(model, data.valid, data.tokens, sentences, self.processes)
+        return validate(model, data.valid, data.tokens, sentences, self.processes, search)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
@@ -245,7 +246,8 @@ class Trainer:
     def say_scores(self, what: str, scores: Scores, best: bool = False) -> None:
         parts = [f"{what}: validation perplexity {scores.perplexity:,.3f}"]
         if scores.bleu is not None and scores.exact_match is not None:
-            parts.append(f"BLEU {scores.bleu:.1f}")
+            beam = f" with beam {scores.beam}" if scores.beam > 1 else ""
+            parts.append(f"BLEU {scores.bleu:.1f}{beam}")
             parts.append(f"exact match {100 * scores.exact_match:.1f} %")
         self.display.say("  ".join(parts) + ("  (best so far)" if best else ""))
 

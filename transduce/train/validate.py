@@ -10,10 +10,11 @@ from transduce.batches import collate, plan_epoch
 from transduce.engines.reference import TorchEngine
 from transduce.loss import sequence_loss
 from transduce.model import Transformer
-from transduce.search import GREEDY
+from transduce.search import GREEDY, Search
 from transduce.store import Store
 from transduce.tokens import Tokens
 from transduce.train.processes import Processes
+from transduce.translate.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Scores:
     bleu: float | None
     exact_match: float | None
     sentences: int = 0  # that were translated
+    beam: int = 1
 
     @property
     def perplexity(self) -> float:
@@ -38,9 +40,14 @@ def validate(
     tokens: Tokens,
     sentences: int,
     processes: Processes,
+    search: Search = GREEDY,
     tokens_per_batch: int = 4096,
 ) -> Scores:
-    """Scores the model; the processes share the perplexity, the first one translates."""
+    """Scores the model; the processes share the perplexity, the first one translates.
+
+    The first `sentences` are translated as `transduce translate` does it, so that the BLEU here is
+    the one that `transduce evaluate` gives for them.
+    """
     model.eval()
     nll, count = 0.0, 0
     plan = plan_epoch(store.source_lengths, store.target_lengths, tokens_per_batch, 0, 0)
@@ -55,13 +62,13 @@ def validate(
     bleu = exact = None
     chosen = range(min(sentences, len(store)))
     if chosen and processes.first:
-        sources = [store.source(i).tolist() for i in chosen]
-        outputs = TorchEngine(model).search(sources, GREEDY)
-        found = [tokens.decode(best.tokens) for best, *_ in outputs]
-        wanted = [tokens.decode(store.target(i).tolist()) for i in chosen]
+        sources = [tokens.decode(store.source(i)) for i in chosen]
+        longest = int(store.source_lengths.max())
+        found = Translator(tokens, TorchEngine(model), longest).translate(sources, search)
+        wanted = [tokens.decode(store.target(i)) for i in chosen]
         bleu = corpus_bleu(found, wanted)
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / len(wanted)
-    return Scores(nll / total, int(total), bleu, exact, len(chosen))
+    return Scores(nll / total, int(total), bleu, exact, len(chosen), search.beam)
 
 
 def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:
