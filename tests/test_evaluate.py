@@ -22,8 +22,13 @@ from transduce.checkpoint import load_model
 from transduce.cli import main
 from transduce.evaluate.comparison import compare
 from transduce.evaluate.looks import suspicions
-from transduce.evaluate.metrics import corpus_scores, exact_match, paper_bleu
-from transduce.evaluate.tokenised import language_of, paper_tokens
+from transduce.evaluate.metrics import (
+    corpus_scores,
+    exact_match,
+    paper_bleu,
+    tokenised_lowercase_bleu,
+)
+from transduce.evaluate.tokenised import language_of, lowercase_tokens, paper_tokens
 from transduce.search import PAPER, Search
 from transduce.store import Store
 from transduce.tokens import Tokens
@@ -213,6 +218,7 @@ def test_the_json_has_every_key_that_scripts_rely_on(system, files) -> None:
     )
     added = (
         "bleu_lowercase_signature chrf_signature ter_signature bleu_paper bleu_paper_signature "
+        "bleu_tokenised_lowercase bleu_tokenised_lowercase_signature "
         "length_ratio model engine flags"
     )
     assert facts.keys() == {*contract.split(), *added.split()}
@@ -357,6 +363,33 @@ def test_the_papers_signature_says_how_its_words_were_made(system, files) -> Non
     given = facts_of(*files, "--language", "fr")["bleu_paper_signature"]
     assert given.startswith("nrefs:1|case:mixed|eff:no|tok:sacremoses-")
     assert "-fr-compounds|smooth:none|" in given
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "tokens"),
+    [
+        # as its scripts/task1-tokenize.sh leaves them: hyphens whole, quotes escaped
+        ("Ein blau-weißes T-Shirt, z.B. hier.", "de", "ein blau-weißes t-shirt , z.b. hier ."),
+        ("Sie liest „Die Zeit“.", "de", "sie liest &quot; die zeit &quot; ."),
+        ("Un « mot » d\u2019hier !", "fr", "un &quot; mot &quot; d&apos; hier !"),
+        ("Er rasiert sich.\u00a0", "de", "er rasiert sich ."),
+        ("", "fr", ""),
+    ],
+)
+def test_the_words_of_papers_on_multi30k(line, language, tokens) -> None:
+    assert lowercase_tokens(line, language) == tokens
+
+
+def test_lowercased_tokenised_bleu_by_hand() -> None:
+    """er kauft ein e-book . | er kauft das e-book ."""
+    found = tokenised_lowercase_bleu(["ER kauft ein E-Book."], [["Er kauft das E-Book."]], "de")
+    precisions = 4 / 5, 2 / 4, 0 / 3, 0 / 2
+    assert found.value == 100 * math.prod(precisions)
+    found = tokenised_lowercase_bleu(["ER kauft das E-Book !"], [["Er kauft das E-Book."]], "de")
+    precisions = 4 / 5, 3 / 4, 2 / 3, 1 / 2
+    assert found.value == pytest.approx(100 * math.prod(precisions) ** (1 / 4))
+    assert found.signature.startswith("nrefs:1|case:lc|eff:no|tok:sacremoses-")
+    assert "-de-normalised|smooth:none|" in found.signature
 
 
 # Significance

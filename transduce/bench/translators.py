@@ -102,7 +102,7 @@ class CTranslate2:
     def __init__(self, job: Job, compute_type: str) -> None:
         import ctranslate2
 
-        from transduce.engines.fast import cores
+        from transduce.engines.opening import cores
 
         ctranslate2.set_log_level(40)
         self.translator = ctranslate2.Translator(

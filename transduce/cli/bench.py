@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from transduce.cli.bench_bleu import bleu
 from transduce.cli.options import ManyFiles, as_json
 
 at_least_one = click.IntRange(min=1)
@@ -12,6 +13,9 @@ at_least_one = click.IntRange(min=1)
 @click.group("bench")
 def bench_command() -> None:
     """Measure speed beside peers, as ratios within one run."""
+
+
+bench_command.add_command(bleu)
 
 
 @bench_command.command("model")

@@ -1,6 +1,7 @@
 """`transduce evaluate`: translate once, report every metric."""
 
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ FILE = click.Path(allow_dash=True)
 @click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
 @click.option("--output", type=click.Path(path_type=Path), help="Save the translations here.")
 @click.option(
-    "--language", metavar="CODE", help="Of the paper's tokeniser [as in REF's name, or en]."
+    "--record", type=click.Path(path_type=Path), help="Also write a result record, FILE.json."
 )
+@click.option("--title", help="What the record calls the result [its file's name].")
+@click.option("--language", metavar="CODE", help="Of Moses' tokeniser [as in REF's name, or en].")
 @as_json
 def evaluate_command(
     src: str,
@@ -47,26 +50,30 @@ def evaluate_command(
     translations: str | None,
     against: str | None,
     output: Path | None,
+    record: Path | None,
+    title: str | None,
     language: str | None,
     as_json: bool,
 ) -> None:
     """Translate SRC once and compare the translations with the references REF.
 
-    Prints sacreBLEU's BLEU, chrF2 and TER with their signatures, lowercased BLEU, the paper's
-    tokenised and compound-split BLEU, and the perplexity of the references. `sacrebleu REF -i FILE`
-    on what --output saves gives the same numbers. --against adds paired bootstrap significance.
+    Prints sacreBLEU's BLEU, chrF2 and TER with their signatures, lowercased BLEU, also of tokens as
+    papers on Multi30k have it, the paper's tokenised and compound-split BLEU, and the perplexity of
+    the references. `sacrebleu REF -i FILE` on what --output saves gives the same numbers. --against
+    adds paired bootstrap significance. --record keeps the scores with all that led to them: search,
+    model, checksums of the data, training, commit and machine.
 
     SRC, REF and the others have one sentence a line; any may be gzip or xz, and one of them - .
     """
     from transduce.evaluate import report
     from transduce.evaluate.comparison import compare
-    from transduce.evaluate.inputs import check_writable, read_inputs
+    from transduce.evaluate.inputs import check_record, check_writable, read_inputs
     from transduce.evaluate.looks import suspicions
     from transduce.evaluate.metrics import corpus_scores
     from transduce.evaluate.output import Output, perplexity, translate, write_output
     from transduce.evaluate.tokenised import check_language, language_of
     from transduce.search import Search
-    from transduce.translate.translator import Translator
+    from transduce.translate.translator import BUNDLED, Translator
 
     if translations and (model or output):
         raise InputError(
@@ -75,8 +82,13 @@ def evaluate_command(
         )
     if language:
         check_language(language)
+    read = [src, ref, *more, *(file for file in (translations, against) if file)]
     if output:
-        check_writable(output, [src, ref, *more, *([against] if against else [])])
+        check_writable(output, read)
+    if record:
+        check_record(record, [*read, *([str(output)] if output else [])])
+    elif title:
+        raise InputError("--title is a record's: give --record as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _say)
     translator = None if translations else Translator.load(model, engine=engine, say=_say)
@@ -113,6 +125,14 @@ def evaluate_command(
     evaluation = report.Evaluation(
         used or str(translations), used, ours, scores, likelihood, comparison
     )
+    if record:
+        from transduce.evaluate.record import System, record_of, write_record
+
+        system = System(model or BUNDLED, search) if translator else None
+        facts = report.facts_of(evaluation)
+        name, today = record.stem, datetime.now(UTC).date()
+        found = record_of(name, title or name, facts, src, (ref, *more), system, today)
+        write_record(record, found)
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 

@@ -1,6 +1,5 @@
 """The fast engine: CTranslate2, with a vocabulary shortlist and the paper's length penalty."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,7 +195,3 @@ def _exponent(search: Search) -> float:
         return 0.0
     # ((5 + n)/6)^α grows like n^(αn/(n + 5)); of a sentence of 15 words or so
     return search.alpha * (0.75 if search.penalty == "gnmt" else 1)
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,11 +44,15 @@ def open_engine(directory: Path, kind: str = "auto", say: Say = lambda _: None) 
 
 
 def open_reference(directory: Path) -> Engine:
+    import torch
+
     from transduce.allocator import keep_memory
     from transduce.checkpoint import load_model
     from transduce.engines.reference import TorchEngine
 
     keep_memory()
+    if "ctranslate2" in sys.modules and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(cores())  # the fast engine has set its own number for the process
     return TorchEngine(load_model(directory).model)
 
 
@@ -168,7 +173,7 @@ def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
 
 def fastest(opened: Callable[[Any], Any]) -> Any:
     """The setting in which a few made-up sentences are translated soonest, here and now."""
-    from transduce.engines.fast import Setting, cores
+    from transduce.engines.fast import Setting
 
     count = cores()
     shapes = {(count, 1), (1, count)}
@@ -189,10 +194,13 @@ def fastest(opened: Callable[[Any], Any]) -> Any:
     return min(settings, key=seconds)
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def machine_name() -> str:
     """What a measurement of speed holds for."""
-    from transduce.engines.fast import cores
-
     name = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()

@@ -53,12 +53,19 @@ def read_scored(file: File) -> list[str]:
         return [line.rstrip() for line in lines]
 
 
-def check_writable(output: Path, inputs: Sequence[File]) -> None:
-    """Refuses, before an hour is spent, a place where translations could not be kept."""
+def check_writable(output: Path, inputs: Sequence[File], option: str = "--output") -> None:
+    """Refuses, before an hour is spent, a place where nothing could be kept."""
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} for {output.name}: make it first")
     if output.exists() and not output.is_file():
-        raise InputError(f"{output} is not a file: name another with --output")
+        raise InputError(f"{output} is not a file: name another with {option}")
     for file in inputs:
         if output.exists() and Path(file).exists() and output.samefile(file):
-            raise InputError(f"{output} is read as well: name another file with --output")
+            raise InputError(f"{output} is read as well: name another file with {option}")
+
+
+def check_record(record: Path, others: Sequence[File]) -> None:
+    """The same for a result record, whose name is the result's."""
+    if record.suffix != ".json":
+        raise InputError(f"{record} cannot be a record: its name must end in .json")
+    check_writable(record, others, "--record")

@@ -3,7 +3,7 @@
 References are as sacreBLEU takes them: a list for each reference file, as long as the translations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sacrebleu.metrics.base import Metric
@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from transduce.evaluate.tokenised import paper_tokens, tokens_signature
+from transduce.evaluate.tokenised import lowercase_tokens, paper_tokens, tokens_signature
 
 Lines = Sequence[str]
 
@@ -30,6 +30,7 @@ class Scores:
 
     bleu: Score
     bleu_lowercase: Score
+    bleu_tokenised_lowercase: Score
     bleu_paper: Score
     chrf: Score
     ter: Score
@@ -39,7 +40,7 @@ class Scores:
 
 
 def corpus_scores(hypotheses: Lines, references: Sequence[Lines], language: str = "en") -> Scores:
-    """Every score of these translations; `language` is the paper's tokeniser's."""
+    """Every score of these translations; `language` is the Moses tokeniser's."""
     assert hypotheses, "no translations"
     assert all(len(lines) == len(hypotheses) for lines in references), "lines are not aligned"
     bleu = BLEU(force=True)  # whether text looks tokenised is said elsewhere, and in one line
@@ -47,6 +48,7 @@ def corpus_scores(hypotheses: Lines, references: Sequence[Lines], language: str 
     return Scores(
         bleu=Score(float(whole.score), str(bleu.get_signature())),
         bleu_lowercase=_score(BLEU(lowercase=True, force=True), hypotheses, references),
+        bleu_tokenised_lowercase=tokenised_lowercase_bleu(hypotheses, references, language),
         bleu_paper=paper_bleu(hypotheses, references, language),
         chrf=_score(CHRF(), hypotheses, references),
         ter=_score(TER(), hypotheses, references),
@@ -61,14 +63,18 @@ def paper_bleu(hypotheses: Lines, references: Sequence[Lines], language: str = "
 
     It is 0 where no sequence of four tokens is right, as multi-bleu.perl's is.
     """
-    metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    found, *wanted = (
-        [paper_tokens(line, language) for line in lines] for lines in (hypotheses, *references)
+    signature = tokens_signature(language, "compounds")
+    return _bleu_of(lambda line: paper_tokens(line, language), signature, hypotheses, references)
+
+
+def tokenised_lowercase_bleu(
+    hypotheses: Lines, references: Sequence[Lines], language: str = "en"
+) -> Score:
+    """The BLEU of papers on Multi30k: of lowercased tokens, whole compounds, never smoothed."""
+    signature = tokens_signature(language, "normalised")
+    return _bleu_of(
+        lambda line: lowercase_tokens(line, language), signature, hypotheses, references, True
     )
-    score = float(metric.corpus_score(found, wanted).score)
-    signature = metric.get_signature()
-    signature.update("tok", tokens_signature(language))
-    return Score(score, str(signature))
 
 
 def exact_match(hypotheses: Lines, references: Sequence[Lines]) -> float:
@@ -76,6 +82,22 @@ def exact_match(hypotheses: Lines, references: Sequence[Lines]) -> float:
     several = zip(*references, strict=True)
     equal = sum(found in wanted for found, wanted in zip(hypotheses, several, strict=True))
     return equal / len(hypotheses)
+
+
+def _bleu_of(
+    tokens: Callable[[str], str],
+    name: str,
+    hypotheses: Lines,
+    references: Sequence[Lines],
+    lowercase: bool = False,
+) -> Score:
+    """BLEU as multi-bleu.perl counts it, of words that `tokens` makes; `name` is how."""
+    metric = BLEU(tokenize="none", lowercase=lowercase, smooth_method="none", force=True)
+    found, *wanted = ([tokens(line) for line in lines] for lines in (hypotheses, *references))
+    score = float(metric.corpus_score(found, wanted).score)
+    signature = metric.get_signature()
+    signature.update("tok", name)
+    return Score(score, str(signature))
 
 
 def _score(metric: Metric, hypotheses: Lines, references: Sequence[Lines]) -> Score:

@@ -16,6 +16,7 @@ from transduce.evaluate.output import Output
 NAMES = {
     "bleu": "BLEU",
     "bleu_lowercase": "BLEU, lowercased",
+    "bleu_tokenised_lowercase": "BLEU, lowercased, tokenised",
     "bleu_paper": "BLEU of the paper",
     "chrf": "chrF2",
     "ter": "TER (less is better)",
@@ -35,7 +36,7 @@ class Evaluation:
     against: Comparison | None = None
 
 
-def to_json(evaluation: Evaluation) -> str:
+def facts_of(evaluation: Evaluation) -> dict[str, object]:
     """The same facts under stable names."""
     facts: dict[str, object] = {}
     for field in fields(Scores):
@@ -53,7 +54,11 @@ def to_json(evaluation: Evaluation) -> str:
     }
     if evaluation.against:
         facts["against"] = asdict(evaluation.against)
-    return json.dumps(facts, indent=2, ensure_ascii=False)
+    return facts
+
+
+def to_json(evaluation: Evaluation) -> str:
+    return json.dumps(facts_of(evaluation), indent=2, ensure_ascii=False)
 
 
 def render(evaluation: Evaluation) -> str:

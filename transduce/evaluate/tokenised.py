@@ -1,7 +1,7 @@
-"""The words that the paper's BLEU counts.
+"""The words that published BLEU counts, in translations and references alike.
 
-Papers of its time replace Unicode punctuation, tokenise as Moses does, and split hyphenated
-compounds, in translations and references alike.
+Papers of the Transformer's time replace Unicode punctuation, tokenise as Moses does, and split
+hyphenated compounds. Those on Multi30k count the words of its lowercased, tokenised files.
 """
 
 import re
@@ -25,13 +25,24 @@ def paper_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
     >>> paper_tokens("Ein E-Book, bitte.", "de")
     'Ein E ##AT##-##AT## Book , bitte .'
     """
-    plain = _normaliser().replace_unicode_punct(line)
+    plain = _normaliser(language).replace_unicode_punct(line)
     tokens: str = _tokeniser(language).tokenize(plain, return_str=True)
     return _COMPOUND.sub(r"\1 ##AT##-##AT## \2", tokens)
 
 
-def tokens_signature(language: str) -> str:
-    return f"sacremoses-{version('sacremoses')}-{language}-compounds"
+def lowercase_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
+    """The same as Multi30k's files *.lc.norm.tok have them: compounds stay whole.
+
+    >>> lowercase_tokens("Ein E-Book, bitte.", "de")
+    'ein e-book , bitte .'
+    """
+    plain = _normaliser(language).normalize(line.lower())
+    tokens: str = _tokeniser(language).tokenize(plain, return_str=True)
+    return tokens
+
+
+def tokens_signature(language: str, form: str) -> str:
+    return f"sacremoses-{version('sacremoses')}-{language}-{form}"
 
 
 def language_of(file: str) -> str:
@@ -60,5 +71,5 @@ def _tokeniser(language: str) -> MosesTokenizer:
 
 
 @cache
-def _normaliser() -> MosesPunctNormalizer:
-    return MosesPunctNormalizer()
+def _normaliser(language: str) -> MosesPunctNormalizer:
+    return MosesPunctNormalizer(language)

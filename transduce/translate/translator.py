@@ -57,9 +57,10 @@ class _Unit:
 
 @dataclass(frozen=True)
 class _Found:
-    """The hypotheses of a unit, and what is suspicious about the best."""
+    """The hypotheses of a unit, their texts, and what is suspicious about the best."""
 
     hypotheses: list[Hypothesis]
+    texts: list[str]
     flags: tuple[str, ...]
 
 
@@ -120,7 +121,7 @@ class Translator:
         sentence of a text apart, also where the text is short.
         """
         prefix_ids = tuple(self.tokens.encode_targets([prefix])[0]) if prefix else ()
-        plans = [self._plan(clean(text), prefix_ids, by_sentence) for text in texts]
+        plans = self._plans([clean(text) for text in texts], prefix_ids, by_sentence)
         units = list(dict.fromkeys(unit for plan in plans for unit, _ in plan))
         found = dict(zip(units, self._search(units, search, batch_size), strict=True))
         known = self._token_scores(found, search, batch_size) if scores else {}
@@ -171,50 +172,67 @@ class Translator:
             self._reference = self._open_reference()
         return self._reference
 
-    def _plan(
+    def _plans(
+        self, texts: Sequence[str], prefix: tuple[int, ...], by_sentence: bool
+    ) -> list[list[tuple[_Unit, str]]]:
+        """The units of each text, each with what follows it."""
+        # no token is longer than some tens of characters, so this spares cutting up a novel
+        short = [len(text) <= 64 * self.max_length and not by_sentence for text in texts]
+        encoded = iter(
+            self.tokens.encode_batch([t for t, few in zip(texts, short, strict=True) if few])
+        )
+        plans: list[list[tuple[_Unit, str]]] = []
+        for text, few in zip(texts, short, strict=True):
+            ids = next(encoded) if few else None
+            if not text:
+                plans.append([])
+            elif ids is not None and len(ids) <= self.max_length:
+                plans.append([(_Unit(text, tuple(ids), prefix), "")])
+            else:
+                plans.append(self._pieces(text, prefix, by_sentence))
+        return plans
+
+    def _pieces(
         self, text: str, prefix: tuple[int, ...], by_sentence: bool
     ) -> list[tuple[_Unit, str]]:
-        """The units of a text, each with what follows it."""
-        if not text:
-            return []
-        parts = sentences(text) if by_sentence else [Piece(text, "")]
+        """The units of a text that is not translated as a whole."""
         pieces: list[Piece] = []
-        for part in parts:
-            if self._fits(part.text):
-                pieces.append(part)
-            else:
-                *most, last = split(part.text, self._fits)
-                pieces += [*most, Piece(last.text, last.after + part.after)]
-        units = []
-        for number, piece in enumerate(pieces):
-            ids = tuple(self.tokens.encode(piece.text))
-            units.append((_Unit(piece.text, ids, () if number else prefix), piece.after))
-        return units
+        for part in sentences(text) if by_sentence else [Piece(text, "")]:
+            *most, last = split(part.text, self._fits)
+            pieces += [*most, Piece(last.text, last.after + part.after)]
+        ids = self.tokens.encode_batch([piece.text for piece in pieces])
+        return [
+            (_Unit(piece.text, tuple(ids[n]), () if n else prefix), piece.after)
+            for n, piece in enumerate(pieces)
+        ]
 
     def _fits(self, text: str) -> bool:
-        # no token is longer than some tens of characters, so this spares cutting up a novel
         return (
             len(text) <= 64 * self.max_length and len(self.tokens.encode(text)) <= self.max_length
         )
 
     def _search(self, units: Sequence[_Unit], search: Search, batch_size: int) -> list[_Found]:
         """Searches, and searches again with a repair where the result looks wrong."""
-        found = [
-            _Found(hypotheses, self._flags(unit, hypotheses[0]))
-            for unit, hypotheses in zip(
-                units, self._hypotheses(units, search, batch_size), strict=True
-            )
-        ]
+        found = []
+        for unit, hypotheses in zip(
+            units, self._hypotheses(units, search, batch_size), strict=True
+        ):
+            texts = [self.tokens.decode(h.tokens) for h in hypotheses]
+            found.append(_Found(hypotheses, texts, _flags(unit, texts[0], hypotheses[0])))
         wrong = [i for i, result in enumerate(found) if result.flags]
         beam = max(REPAIR_BEAM, 2 * search.beam)
         repair = replace(search, beam=beam, n_best=beam, no_repeat=REPAIR_NO_REPEAT)
         again = self._hypotheses([units[i] for i in wrong], repair, batch_size) if wrong else []
         for i, hypotheses in zip(wrong, again, strict=True):
-            better = [h for h in hypotheses if not self._flags(units[i], h)]
+            texts = [self.tokens.decode(h.tokens) for h in hypotheses]
+            better = [
+                (h, text)
+                for h, text in zip(hypotheses, texts, strict=True)
+                if not _flags(units[i], text, h)
+            ][: search.n_best]
             if better:
                 flags = (*found[i].flags, "repaired")
-                kept = [h for h in better if h.tokens != better[0].tokens]
-                found[i] = _Found([better[0], *kept][: search.n_best], flags)
+                found[i] = _Found([h for h, _ in better], [text for _, text in better], flags)
         return found
 
     def _hypotheses(
@@ -223,10 +241,6 @@ class Translator:
         prefixes = [unit.prefix for unit in units]
         given = prefixes if any(prefixes) else None
         return self.engine.search([unit.ids for unit in units], search, given, batch_size)
-
-    def _flags(self, unit: _Unit, best: Hypothesis) -> tuple[str, ...]:
-        output = self.tokens.decode(best.tokens)
-        return flags_of(unit.text, output, len(unit.ids), best.tokens, best.ended)
 
     def _token_scores(
         self, found: dict[_Unit, _Found], search: Search, batch_size: int
@@ -265,16 +279,9 @@ class Translator:
         """The parts of a text as one translation; of several parts only the best is kept."""
         if not plan:
             return Translation(text, "")
-        count = search.n_best if len(plan) == 1 else 1
-        ranked = []
-        for rank in range(count):
-            best = [
-                found[unit].hypotheses[rank]
-                for unit, _ in plan
-                if rank < len(found[unit].hypotheses)
-            ]
-            if len(best) == len(plan):
-                ranked.append(self._alternative(plan, best, known, search))
+        fewest = min(len(found[unit].hypotheses) for unit, _ in plan)
+        count = fewest if len(plan) == 1 else 1
+        ranked = [self._alternative(plan, rank, found, known, search) for rank in range(count)]
         flags = tuple(dict.fromkeys(flag for unit, _ in plan for flag in found[unit].flags))
         first = ranked[0]
         return Translation(
@@ -291,7 +298,8 @@ class Translator:
     def _alternative(
         self,
         plan: list[tuple[_Unit, str]],
-        best: list[Hypothesis],
+        rank: int,
+        found: dict[_Unit, _Found],
         known: dict[tuple[_Unit, tuple[int, ...]], tuple[float, ...]],
         search: Search,
     ) -> Alternative:
@@ -299,8 +307,9 @@ class Translator:
         tokens: list[str] = []
         token_scores: list[float] = []
         vocabulary = self.tokens.target_vocabulary
-        for (unit, after), hypothesis in zip(plan, best, strict=True):
-            text += self.tokens.decode(hypothesis.tokens).strip() + after
+        for unit, after in plan:
+            hypothesis = found[unit].hypotheses[rank]
+            text += found[unit].texts[rank].strip() + after
             tokens += [vocabulary[i] for i in hypothesis.tokens]
             log_probs = known.get((unit, hypothesis.tokens), hypothesis.log_probs)
             token_scores += log_probs
@@ -319,5 +328,9 @@ class Translator:
         for unit, _ in plan:
             links += [f"{before + i}-{after + j}" for i, j in maps[unit]]
             before += len(unit.text.split())
-            after += len(self.tokens.decode(found[unit].hypotheses[0].tokens).split())
+            after += len(found[unit].texts[0].split())
         return " ".join(links)
+
+
+def _flags(unit: _Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
+    return flags_of(unit.text, output, len(unit.ids), hypothesis.tokens, hypothesis.ended)

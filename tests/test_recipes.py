@@ -1,0 +1,126 @@
+"""Recipes lead from raw text to BLEU in one command."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transduce.cli.evaluate import evaluate_command
+from transduce.cli.train import train_command
+from transduce.config import resolve
+from transduce.corpus.builtin import grammar
+from transduce.evaluate.tokenised import language_of
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+SCRIPTS = sorted(RECIPES.glob("*.sh"))
+SMALL = ["model.d_model=32", "model.d_ff=32", "model.n_heads=2", "data.vocab_size=400"]
+SMALL += ["model.n_encoder_layers=1", "model.n_decoder_layers=1", "train.tokens_per_batch=512"]
+SMALL += ["train.steps=2", "train.bleu_sentences=2"]
+
+
+def corpora(folder: Path) -> Path:
+    """Every corpus that a recipe reads, in small, and of made-up sentences."""
+    for file, split, count in (("train", "train", 120), ("valid", "valid", 8), ("test", "test", 4)):
+        pairs = list(grammar.sentences(split, count, seed=0))
+        lines = [f"{pair.source}\t{pair.target}" for pair in pairs]
+        _pack(folder / "tatoeba-en-de" / f"{file}.tsv.gz", lines)
+        name = {"valid": "val", "test": "test_2016_flickr"}.get(file, file)
+        for code in ("en", "de", "fr"):
+            side = [pair.source if code == "en" else pair.target for pair in pairs]
+            _pack(folder / "multi30k" / f"{name}.{code}.gz", side)
+    return folder
+
+
+def _pack(file: Path, lines: list[str]) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+
+
+def cook(
+    script: Path, data: Path, folder: Path, does: str, *args: str
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a recipe where `does` is what the command transduce does."""
+    command = folder / "transduce"
+    command.write_text(f"#!/bin/sh\n{does}\n", "utf-8")
+    command.chmod(0o755)
+    environment = {**os.environ, "TRANSDUCE_DATA": str(data), "TRANSDUCE": str(command)}
+    return subprocess.run(
+        [str(script), *args],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_there_is_a_recipe_for_each_corpus() -> None:
+    names = [script.stem for script in SCRIPTS]
+    assert names == ["multi30k-en-de", "multi30k-en-fr", "tatoeba-en-de"]
+
+
+@pytest.mark.parametrize("file", sorted(RECIPES.glob("*.toml")), ids=lambda file: file.stem)
+def test_the_settings_of_a_recipe_keep_the_checkpoints_they_average(file) -> None:
+    train = resolve("tiny", file).train
+    assert train.average <= train.keep
+    assert train.steps % train.checkpoint_steps == 0  # the average is of even distances
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
+    script, tmp_path
+) -> None:
+    data = corpora(tmp_path)
+    told = tmp_path / "told"
+    says = f"""mkdir -p "$2"; printf '%s\\n' "$@" --- >> {told}"""
+    done = cook(script, data, tmp_path, says, "--set", "train.seed=7")
+    assert done.returncode == 0, done.stderr
+    train, evaluate, rest = (part.split("\n") for part in told.read_text("utf-8").split("---\n"))
+    assert rest == [""]
+    name = script.stem
+    chosen = train_command.make_context("train", train[1:-1]).params
+    assert chosen["run"] == Path("runs") / name
+    assert chosen["overrides"] == ("train.seed=7",)
+    assert all(file.is_file() for file in [*chosen["train"], *chosen["valid"], chosen["config"]])
+    assert resolve(chosen["preset"], chosen["config"]).data.vocab_size == 8000
+    chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
+    assert chosen["model"] == Path("runs") / name / "model"
+    assert chosen["record"] == Path("results") / f"{name}.json"
+    assert (chosen["beam"], chosen["alpha"]) == (4, 0.6)
+    assert language_of(chosen["ref"]) == name[-2:]
+    assert chosen["src"].replace(".en", "") == chosen["ref"].replace(f".{name[-2:]}", "")
+    assert all((tmp_path / chosen[side]).is_file() for side in ("src", "ref"))
+
+
+@pytest.mark.slow
+def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> None:
+    data, does = corpora(tmp_path), f'exec {sys.executable} -m transduce "$@"'
+    script = RECIPES / "tatoeba-en-de.sh"
+    small = [word for item in SMALL for word in ("--set", item)]
+    first = cook(script, data, tmp_path, does, *small)
+    assert first.returncode == 0, first.stderr
+    file = tmp_path / "results" / "tatoeba-en-de.json"
+    record = json.loads(file.read_text("utf-8"))
+    assert record["training"]["steps"] == 2
+    assert record["scores"]["sentences"] == 4
+    assert "-de-" in record["scores"]["bleu_paper_signature"]
+    assert record["data"]["train"][0]["sha256"]
+    more = cook(script, data, tmp_path, does, *small, "--set", "train.steps=4")
+    assert more.returncode == 0, more.stderr
+    assert "continuing from step 2" in more.stderr
+    assert json.loads(file.read_text("utf-8"))["training"]["steps"] == 4
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_recipe_without_its_text_says_where_to_get_it(script, tmp_path) -> None:
+    done = cook(script, tmp_path / "nowhere", tmp_path, "exit 1")
+    assert done.returncode == 2
+    place = "multi30k/dataset" if "multi30k" in script.stem else "manythings.org/anki"
+    assert place in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "runs").exists()

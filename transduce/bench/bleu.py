@@ -1,0 +1,171 @@
+"""`transduce bench bleu`: in how many minutes of training which BLEU, beside another library."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from transduce.batches import plan_epoch
+from transduce.bench.bleu_report import Point, Report, points_of, reached, settings_of
+from transduce.bench.machine import machine
+from transduce.bench.peers import NAMES, OURS, PEERS, refuse_absent, silence_transformers
+from transduce.bench.process import worker
+from transduce.bench.systems import loss_of, marian_directory
+from transduce.bench.train import Export, Say, new_model
+from transduce.checkpoint import load_model, save_model
+from transduce.config import Config, TrainConfig
+from transduce.engines.reference import TorchEngine
+from transduce.errors import ConfigError
+from transduce.model import Transformer
+from transduce.search import GREEDY
+from transduce.train.prepare import Prepared, Text, prepare
+from transduce.train.run import Run, flat, read_config, write_config
+from transduce.train.validate import corpus_bleu
+
+WORKER = "transduce.bench.bleu_worker"
+PEER = "huggingface"  # whose weights can be read back
+TOKENS = 4096  # of a batch in validation
+
+# What the peer's loop has no form of.
+PLAIN = ("accumulate", "clip_norm", "ema", "compile", "patience")
+
+Read = Callable[[Path], Transformer]
+
+
+@dataclass(frozen=True)
+class Race:
+    """What both systems do."""
+
+    config: Config
+    train: Text
+    valid: Text
+    epochs: int | None  # None: as many steps as the settings say
+    every: int  # steps between two looks at BLEU
+    peer: str = PEER
+
+
+def bench_bleu(folder: Path, race: Race, export: Export, read: Read, say: Say) -> Report:
+    """Trains one system after the other; `export` writes and `read` reads Hugging Face's form.
+
+    What is measured is kept at once, in a file for each system. A system that was interrupted is
+    begun again; one that had finished is not.
+    """
+    refuse_absent([race.peer], {PEER: PEERS[PEER]})
+    refuse_what_peers_lack(race.config.train)
+    run = Run(folder / "run")
+    with run.locked():
+        data = set_up(run, race, export, say)
+        config = read_config(run).train
+        for name in (OURS, race.peer):
+            file = record_of(folder, name)
+            found = points_of(file)
+            if found and found[-1].step == config.steps:
+                say(f"{NAMES[name]} was measured before: {file}")
+                continue
+            if found:
+                aside = file.replace(file.with_suffix(".interrupted.jsonl"))
+                step = f"{found[-1].step:,}"
+                say(f"{NAMES[name]} was interrupted after step {step} ({aside}): it begins again")
+            train_system(run, name, data, file, read, say)
+    ours, theirs = (points_of(record_of(folder, name)) for name in (OURS, race.peer))
+    return Report(
+        machine=machine(),
+        data=str(race.train),
+        validation=f"{race.valid}, {len(data.valid):,} pairs",
+        settings=settings_of(read_config(run)),
+        steps=config.steps,
+        every=config.validate_steps,
+        peer=race.peer,
+        reached=reached(ours, theirs),
+        systems={OURS: ours, race.peer: theirs},
+    )
+
+
+def record_of(folder: Path, name: str) -> Path:
+    """Where the points of a system are kept, one JSON object a line."""
+    return folder / f"{name}.jsonl"
+
+
+def set_up(run: Run, race: Race, export: Export, say: Say) -> Prepared:
+    """Leaves in a run its settings, the encoded text and the first weights, in both forms."""
+    data = prepare(run, race.config.data, race.train, race.valid, say, lambda _what, _count: None)
+    model = race.config.model.replace(vocab_size=data.tokens.vocab_size)
+    steps = race.config.train.steps
+    if race.epochs is not None:
+        steps = steps_of(race.epochs, data, race.config.train)
+    train = race.config.train.replace(steps=steps, validate_steps=race.every)
+    config = race.config.replace(model=model, train=train)
+    refuse_another_race(run, config)
+    write_config(run.config, config)
+    if not run.model.exists():
+        save_model(run.model, new_model(run))
+    if not marian_directory(run).exists():
+        silence_transformers()
+        export(load_model(run.model).model, marian_directory(run))
+    return data
+
+
+def steps_of(epochs: int, data: Prepared, train: TrainConfig) -> int:
+    lengths = data.train.source_lengths, data.train.target_lengths
+    return sum(
+        len(plan_epoch(*lengths, train.tokens_per_batch, train.seed, epoch))
+        for epoch in range(epochs)
+    )
+
+
+def refuse_what_peers_lack(train: TrainConfig) -> None:
+    """Both systems do the same, so a setting that only one of them has is none."""
+    plain = TrainConfig()
+    for name in PLAIN:
+        if getattr(train, name) != getattr(plain, name):
+            raise ConfigError(f"train.{name} is not part of this comparison: leave it out")
+    if train.precision == "bfloat16":
+        raise ConfigError("both systems compute in float32: leave out train.precision")
+
+
+def refuse_another_race(run: Run, config: Config) -> None:
+    """What was measured with other settings is compared with nothing."""
+    if not run.config.exists():
+        return
+    begun = flat(read_config(run))
+    for name, value in flat(config).items():
+        if begun[name] != value:
+            raise ConfigError(
+                f"{run.directory.parent} was begun with {name} = {begun[name]!r}, not {value!r}: "
+                "take the same settings, --epochs and --every, or another --output"
+            )
+
+
+def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, say: Say) -> None:
+    """Trains a system from its first step to its last, and keeps a point at every look."""
+    config, seconds = read_config(run).train, 0.0
+    looks = [0, *range(config.validate_steps, config.steps, config.validate_steps), config.steps]
+    with (
+        TemporaryDirectory() as place,
+        file.open("w", encoding="utf-8", buffering=1) as record,
+        worker(name, WORKER, str(run.directory)) as system,
+    ):
+        weights = Path(place) / "weights"
+        for last, step in pairwise(looks):
+            seconds += system.ask({"steps": step - last, "weights": str(weights)})
+            load = os.getloadavg()[0]
+            model = load_model(weights).model if name == OURS else read(weights)
+            point = Point(step, seconds, *score(model, data), load)
+            record.write(json.dumps(asdict(point)) + "\n")
+            say(
+                f"{NAMES[name]}, step {step:,} of {config.steps:,}: BLEU {point.bleu:.2f} after "
+                f"{point.minutes:.1f} minutes, loss {point.loss:.3f}"
+            )
+
+
+def score(model: Transformer, data: Prepared) -> tuple[float, float]:
+    """−log p of a token of the validation data, and the BLEU of its greedy translations."""
+    every = range(len(data.valid))
+    sources = [data.valid.source(i).tolist() for i in every]
+    found = [best.tokens for best, *_ in TorchEngine(model).search(sources, GREEDY)]
+    wanted = [data.tokens.decode(data.valid.target(i)) for i in every]
+    loss = loss_of(model, data.valid, TOKENS)
+    return loss, corpus_bleu([data.tokens.decode(ids) for ids in found], wanted)

@@ -1,0 +1,120 @@
+"""What `transduce bench bleu` found: points, who was where first, and a table."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from transduce.bench.peers import NAMES, OURS
+from transduce.bench.table import Column, render_table
+from transduce.config import Config
+from transduce.train.run import flat, read_metrics
+
+
+@dataclass(frozen=True)
+class Point:
+    """A look at a system in training."""
+
+    step: int
+    seconds: float  # of training so far: neither evaluation nor the system's start
+    loss: float  # a token of the validation data, without smoothing
+    bleu: float  # of greedy translations of the validation data
+    load: float  # processes that ran in the minute before, the system's own included
+
+    @property
+    def minutes(self) -> float:
+        return self.seconds / 60
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When each system first had the BLEU that the peer ended with."""
+
+    bleu: float
+    minutes: float | None  # ours; None if it never had it
+    peer_minutes: float  # the peer's own first time, which may be long before its end
+    share: float | None  # of the peer's whole time
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was measured, and of what."""
+
+    machine: str
+    data: str
+    validation: str
+    settings: dict[str, Any]  # those that are not the paper's
+    steps: int
+    every: int
+    peer: str
+    reached: Reached
+    systems: dict[str, list[Point]]
+
+
+def points_of(file: Path) -> list[Point]:
+    """The points that a system has left so far."""
+    return [Point(**entry) for entry in read_metrics(file)]
+
+
+def reached(ours: Sequence[Point], theirs: Sequence[Point]) -> Reached:
+    """No point is made up between two looks, so that ours may have been there sooner."""
+    end = theirs[-1]
+    first = next((point for point in ours if point.bleu >= end.bleu), None)
+    own = next(point for point in theirs if point.bleu >= end.bleu)
+    if first is None:
+        return Reached(end.bleu, None, own.minutes, None)
+    return Reached(end.bleu, first.minutes, own.minutes, first.seconds / end.seconds)
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    paper = flat(Config())
+    return {name: value for name, value in flat(config).items() if value != paper[name]}
+
+
+def to_json(report: Report) -> str:
+    return json.dumps(asdict(report), indent=2)
+
+
+def render(report: Report) -> str:
+    goal = report.reached
+    columns: list[Column] = [
+        ("system", "left"),
+        ("final BLEU", "right"),
+        ("loss", "right"),
+        ("minutes", "right"),
+        (f"BLEU {goal.bleu:.2f} after", "right"),
+        ("of peer's time", "right"),
+        ("load", "right"),
+    ]
+    rows = [_row(name, points, report) for name, points in report.systems.items()]
+    table = render_table("minutes of training to a BLEU", columns, rows)
+    return table + _notes(report) + report.machine
+
+
+def _row(name: str, points: Sequence[Point], report: Report) -> list[str]:
+    end, goal = points[-1], report.reached
+    minutes = goal.minutes if name == OURS else goal.peer_minutes
+    whole = report.systems[report.peer][-1].minutes
+    return [
+        NAMES[name],
+        f"{end.bleu:.2f}",
+        f"{end.loss:.3f}",
+        f"{end.minutes:.1f}",
+        "never" if minutes is None else f"{minutes:.1f}",
+        "" if minutes is None else f"{100 * minutes / whole:.0f} %",
+        f"{statistics.mean(point.load for point in points):.1f}",
+    ]
+
+
+def _notes(report: Report) -> str:
+    """What the figures mean."""
+    return (
+        f"{report.data}; {report.steps:,} steps, BLEU of {report.validation}, every "
+        f"{report.every:,}.\n"
+        "The same first weights, batches, dropout, label smoothing, learning rates and Adam; one "
+        "system after\nthe other, each in its own process; minutes of steps alone. "
+        "BLEU: sacreBLEU, greedy, by the same engine\nfor both, of the weights as they are. "
+        "load: processes at a time; if the systems differ in it, repeat.\n"
+    )

@@ -1,0 +1,177 @@
+"""The record of a result: its scores, and all that is needed to come to them again.
+
+It names files, never where they are, and machines by what they can do.
+"""
+
+import json
+import math
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+
+import transduce
+from transduce import atomic
+from transduce.config import read_toml
+from transduce.corpus.reading import STDIN, File
+from transduce.directory import read_description, sha256
+from transduce.engines.opening import machine_name
+from transduce.errors import InputError
+from transduce.search import Search
+from transduce.store import Store
+from transduce.train.job import read_inputs
+from transduce.train.run import Run, read_metrics
+
+PACKAGE = Path(transduce.__file__).parent
+LIBRARIES = ("torch", "ctranslate2", "sentencepiece", "sacrebleu")
+
+
+@dataclass(frozen=True)
+class System:
+    """What translated: a model directory, and how it was searched."""
+
+    model: Path
+    search: Search
+
+
+def record_of(
+    name: str,
+    title: str,
+    facts: Mapping[str, object],
+    source: File,
+    references: Sequence[File],
+    system: System | None,
+    today: date,
+) -> dict[str, Any]:
+    """All that is known of a result; `facts` are what `transduce evaluate --json` says."""
+    run = run_of(system.model) if system else None
+    data: dict[str, Any] = {
+        "source": fingerprint(source),
+        "references": [fingerprint(file) for file in references],
+    }
+    return {
+        "name": name,
+        "title": title,
+        "scores": scores_of(facts),
+        "search": search_of(system.search) if system else None,
+        "engine": facts["engine"],
+        "model": model_of(system.model) if system else None,
+        "data": data | (training_data(run) if run else {}),
+        "training": training_of(run) if run else None,
+        "commit": commit(),
+        "version": version("transduce"),
+        "machine": machine(),
+        "date": today.isoformat(),
+    }
+
+
+def write_record(file: Path, record: Mapping[str, Any]) -> None:
+    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    try:
+        with atomic.file(file) as aside:
+            aside.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}") from None
+
+
+def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
+    """The facts without the places of models and files."""
+    scores = {key: value for key, value in facts.items() if key not in ("model", "engine")}
+    against = scores.get("against")
+    if isinstance(against, dict):
+        scores["against"] = {**against, "name": Path(against["name"]).name}
+    return scores
+
+
+def search_of(search: Search) -> dict[str, object]:
+    return {"beam": search.beam, "alpha": search.alpha, "penalty": search.penalty}
+
+
+def model_of(directory: Path) -> dict[str, object]:
+    """The size and settings of a model, and which weights it has."""
+    weights = directory / "model.safetensors"
+    with safe_open(weights, "numpy") as tensors:
+        shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
+    return {
+        "parameters": sum(math.prod(shape) for shape in shapes),
+        "settings": read_description(directory)["model"],
+        "sha256": sha256(weights),
+    }
+
+
+def fingerprint(file: File) -> dict[str, str | None]:
+    """A file's name and what it holds; of what can be read only once, the name alone."""
+    known = file != STDIN and Path(file).is_file()
+    return {"file": Path(file).name, "sha256": sha256(Path(file)) if known else None}
+
+
+def run_of(model: Path) -> Run | None:
+    """The run that a model directory lies in."""
+    run = Run(model.resolve().parent)
+    return run if run.model == model.resolve() and run.inputs.is_file() else None
+
+
+def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
+    """The files that a run learned from; the checksum is left out if they are others by now."""
+    inputs = read_inputs(run)
+    texts = {"train": inputs.train, "valid": inputs.valid}
+    try:
+        marks = [text.fingerprint() if text else "held out" for text in texts.values()]
+        same = Store.open(run.data / "train").meta.fingerprint == "|".join(marks)
+    except InputError:  # some are not there any more
+        same = False
+    files = {name: [*text.sources, *text.targets] if text else [] for name, text in texts.items()}
+    return {
+        name: [fingerprint(f) if same else {"file": Path(f).name, "sha256": None} for f in some]
+        for name, some in files.items()
+    }
+
+
+def training_of(run: Run) -> dict[str, object]:
+    """How the model of a run was trained, as of when the run last came to its end."""
+    metrics = read_metrics(run.metrics)
+    finals = [entry for entry in metrics if entry.get("event") == "final"]
+    last = finals[-1]["step"] if finals else math.inf
+    steps = [e for e in metrics if e.get("event") == "train" and e["step"] <= last]
+    reached = steps[-1] if steps else {}
+    return {
+        "settings": read_toml(run.config),
+        "steps": reached.get("step"),
+        "epochs": reached.get("epoch"),
+        "target_tokens": reached.get("tokens"),
+        "seconds": reached.get("seconds"),
+        "weights": finals[-1].get("what") if finals else None,
+    }
+
+
+def commit(package: Path = PACKAGE) -> str | None:
+    """The commit that this code is of, and whether it was changed since; None if it is of none."""
+    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return None  # installed, perhaps inside somebody's repository
+    head = _git(package, "rev-parse", "HEAD")
+    changes = _git(package, "status", "--porcelain", "--", ".")
+    return head and head + ("+changes" if changes else "")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    return done.stdout.strip()
+
+
+def machine() -> dict[str, object]:
+    """What the result was computed on, and with."""
+    from transduce.engines.opening import cores
+
+    cpu = machine_name().rpartition(", ")[0]
+    libraries = {name: version(name) for name in LIBRARIES}
+    return {"cpu": cpu, "cores": cores(), "python": platform.python_version(), **libraries}

@@ -1,0 +1,79 @@
+"""The results that were recorded, as a table in a document: `python -m … FOLDER DOCUMENT`."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transduce import atomic
+from transduce.errors import InputError
+
+BEGIN, END = "<!-- results -->", "<!-- /results -->"
+NONE = "No result is recorded yet."
+UNKNOWN = "–"
+
+Record = Mapping[str, Any]  # as `transduce evaluate --record` writes it
+
+
+def read_results(folder: Path) -> list[Record]:
+    """The records of a folder by name; JSON of other kinds is let be."""
+    records: list[Record] = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            content = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file} cannot be read: {error}") from None
+        if isinstance(content, dict) and "scores" in content:
+            records.append(content)
+    return records
+
+
+def render_results(records: Sequence[Record]) -> str:
+    """One row a result, in Markdown."""
+    if not records:
+        return NONE
+    columns = [_cells(record) for record in records]
+    headings = list(columns[0])
+    rule = ["---" if heading == "result" else "---:" for heading in headings]
+    rows = [headings, rule, *(list(cells.values()) for cells in columns)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cells(record: Record) -> dict[str, str]:
+    scores, search = record["scores"], record["search"]
+    model, seconds = record["model"], (record["training"] or {}).get("seconds")
+    found = f"{scores['bleu']:.2f}"
+    if search:
+        found += f" (beam {search['beam']}, α {search['alpha']:g})"
+    return {
+        "result": record["title"].replace("|", "\\|"),
+        "parameters": f"{model['parameters']:,}" if model else UNKNOWN,
+        "BLEU": found,
+        "lowercased": f"{scores['bleu_lowercase']:.2f}",
+        "lowercased, tokenised": f"{scores['bleu_tokenised_lowercase']:.2f}",
+        "chrF2": f"{scores['chrf']:.2f}",
+        "TER": f"{scores['ter']:.2f}",
+        "minutes of training": f"{seconds / 60:.0f}" if seconds is not None else UNKNOWN,
+        "cores": f"{record['machine']['cores']}",
+    }
+
+
+def replace_results(document: str, table: str) -> str:
+    """The document with this table between its marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise InputError(f"the document has no place for results: write {BEGIN} and {END} in it")
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+
+
+def update(folder: Path, document: Path) -> None:
+    """Brings the table of a document up to date with a folder of records."""
+    text = replace_results(document.read_text("utf-8"), render_results(read_results(folder)))
+    with atomic.file(document) as aside:
+        aside.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    update(Path(sys.argv[1]), Path(sys.argv[2]))

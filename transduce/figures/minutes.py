@@ -1,0 +1,89 @@
+"""Two systems' BLEU over the minutes that they were trained, as a picture."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context, rcdefaults, rcParams
+from matplotlib.figure import Figure
+
+from transduce.errors import UserError
+from transduce.figures.architecture import STYLE, UNDATED
+from transduce.figures.curve import SMALL, TRAINING, VALIDATION
+from transduce.figures.page import FAINT, INK
+
+PLAIN: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.labelsize": SMALL,
+    "axes.axisbelow": True,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+}
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A system's BLEU after so many minutes."""
+
+    name: str
+    minutes: tuple[float, ...]
+    bleu: tuple[float, ...]
+
+
+def draw_minutes(ours: Timed, peer: Timed, mark: float | None, title: str, output: Path) -> None:
+    """Writes the picture; `mark` is the minute at which ours was where the peer ended."""
+    aside = output.with_name(f".{output.name}.part")
+    suffix = output.suffix.lower()
+    with rc_context():
+        rcdefaults()  # the user's own style of plots is for plots
+        rcParams.update({**STYLE, **PLAIN})
+        drawn = figure(ours, peer, mark, title)
+        try:
+            metadata = {**UNDATED[suffix], "Title": title}
+            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
+            aside.replace(output)
+        except OSError as error:
+            raise UserError(f"cannot write {output}: {error.strerror}") from None
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def figure(ours: Timed, peer: Timed, mark: float | None, title: str) -> Figure:
+    """Both curves, each named at its end, and a line at the BLEU that the peer ended with."""
+    drawn = Figure(figsize=(6.3, 3.4), layout="constrained")
+    drawn.suptitle(title, x=0.01, ha="left", size=10, weight="bold", color=INK)
+    axes = drawn.subplots()
+    axes.grid(axis="y", color="#e4e4e4", lw=0.6)
+    axes.set_xlabel("minutes of training")
+    axes.set_ylabel("BLEU (validation, greedy)")
+    for system, color in ((ours, VALIDATION), (peer, TRAINING)):
+        label = f"{system.name}, {system.bleu[-1]:.1f} after {system.minutes[-1]:,.0f} minutes"
+        axes.plot(
+            system.minutes, system.bleu, color=color, lw=1.2, marker="o", markersize=3, label=label
+        )
+    goal, top = peer.bleu[-1], max(*ours.bleu, *peer.bleu, 1.0)
+    axes.axhline(goal, color=TRAINING, lw=0.8, ls="--")
+    if mark is not None:
+        share, late = mark / peer.minutes[-1], mark > max(*ours.minutes, *peer.minutes) / 2
+        axes.plot([mark], [goal], "D", color=VALIDATION, markersize=6)
+        axes.vlines(mark, 0, goal, color=VALIDATION, lw=0.8, ls="--")
+        axes.annotate(
+            f"BLEU {goal:.1f} in {mark:,.1f} minutes,\n{100 * share:.0f} % of {peer.name}'s time",
+            (mark, goal),
+            xytext=(mark, 1.06 * top),
+            ha="right" if late else "left",
+            va="bottom",
+            size=SMALL,
+            color=VALIDATION,
+        )
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 1.25 * top)
+    axes.legend(fontsize=SMALL, frameon=False, loc="lower right", labelcolor=INK)
+    return drawn
