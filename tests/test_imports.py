@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "transduce"
 STAGES = [
     "errors",
     "atomic",
-    "allocator",
+    "machine",
     "config",
     "corpus",
     "tokens",

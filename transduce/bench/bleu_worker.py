@@ -9,11 +9,11 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from transduce.allocator import keep_memory
 from transduce.bench.peers import OURS, Marian
 from transduce.bench.process import Parent
 from transduce.bench.systems import Ours, Peer, batches_of, system_of
 from transduce.checkpoint import save_model
+from transduce.machine import keep_memory
 from transduce.train.prepare import reopen
 from transduce.train.run import Run, read_config
 

@@ -6,14 +6,12 @@ is who asks. Nothing here loads what a system would not.
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from transduce.errors import UserError
@@ -93,13 +91,3 @@ def rotated(names: Sequence[str], number: int) -> list[str]:
     """The order of the systems in this round: nobody always goes first."""
     first = number % len(names)
     return [*names[first:], *names[:first]]
-
-
-def peak_memory() -> int:
-    """The most bytes of memory that this process has held at once."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent held when it forked
-        text = status.read_text("utf-8")
-        return 1024 * int(text.split("VmHWM:")[1].split()[0])
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from transduce.batches import Indices
-from transduce.bench.machine import machine, matmul_peak
+from transduce.bench.machine import machine
 from transduce.bench.peers import NAMES, OURS, PEERS, refuse_absent, silence_transformers
 from transduce.bench.process import rotated, worker
 from transduce.bench.systems import batches_of, marian_directory
@@ -21,6 +21,7 @@ from transduce.bench.table import Column, render_table
 from transduce.bench.text import BUILT_IN, MULTI30K, multi30k
 from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
+from transduce.machine import matmul_peak
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
 from transduce.store import Store

@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from transduce.bench.process import Parent, peak_memory
+from transduce.bench.process import Parent
 from transduce.bench.translators import Job, translator_of
+from transduce.machine import peak_memory
 
 
 def main(name: str, model: str, forms: str, beam: str, batch_size: str) -> None:

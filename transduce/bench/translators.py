@@ -11,6 +11,7 @@ from pathlib import Path
 from transduce.config import ModelConfig
 from transduce.directory import read_description
 from transduce.engines.opening import vocabularies_of
+from transduce.machine import cores
 from transduce.search import PAPER, Search
 from transduce.tokens import load_tokens
 from transduce.translate.translator import Translator
@@ -101,8 +102,6 @@ class CTranslate2:
 
     def __init__(self, job: Job, compute_type: str) -> None:
         import ctranslate2
-
-        from transduce.engines.opening import cores
 
         ctranslate2.set_log_level(40)
         self.translator = ctranslate2.Translator(

@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-from transduce.allocator import keep_memory
 from transduce.bench.peers import OURS
-from transduce.bench.process import Parent, peak_memory
+from transduce.bench.process import Parent
 from transduce.bench.systems import batches_of, loss_of, system_of
+from transduce.machine import keep_memory, peak_memory
 from transduce.train.prepare import reopen
 from transduce.train.run import Run, read_config
 

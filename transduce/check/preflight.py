@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transduce.allocator import keep_memory
 from transduce.check.advice import warnings_of
 from transduce.check.overlap import Overlap, Search
 from transduce.check.sizes import Batching, Network, batching_of, network_of, plan_of
@@ -12,6 +11,7 @@ from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
 from transduce.corpus.pair import Pair
+from transduce.machine import keep_memory
 from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, rules_of
 from transduce.train.processes import join
 from transduce.train.run import Run

@@ -1,17 +1,15 @@
 """How long a run would take here, from a few of its own steps."""
 
 import os
-import resource
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from transduce.batches import Indices
 from transduce.check.sizes import Plan
 from transduce.config import Config
+from transduce.machine import matmul_peak, peak_memory
 from transduce.model import Transformer
 from transduce.store import Store
 from transduce.train.loop import target_tokens
@@ -23,7 +21,6 @@ SECONDS = 10.0  # spent on timing
 MOST_STEPS = 40
 LONGEST_STEP = 1.0  # seconds; of a batch that takes longer, some sentences are timed
 PROBE = 512  # tokens a side that are tried first
-SIZE = 1024  # rows and columns of the product that shows what the machine can do
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,8 @@ def time_steps(
         seconds_per_step=seconds,
         tokens_per_second=mean / seconds,
         hours=settings.steps * seconds / 3600,
-        machine_flops=machine_flops(device, precision(settings.precision, device)),
-        peak_memory=peak_memory(device) if every == 1 else None,
+        machine_flops=matmul_peak(device, precision(settings.precision, device)),
+        peak_memory=peak_on(device) if every == 1 else None,
     )
 
 
@@ -109,26 +106,7 @@ def quartile(values: list[float]) -> float:
     return sorted(values)[len(values) // 4]
 
 
-def machine_flops(device: torch.device, dtype: torch.dtype, seconds: float = 0.5) -> float:
-    """Operations a second of the fastest of several large products."""
-    a = torch.ones(SIZE, SIZE, device=device, dtype=dtype)
-    product = torch.empty_like(a)
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end or best == float("inf"):
-        began = time.perf_counter()
-        torch.mm(a, a, out=product)
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - began)
-    return 2 * SIZE**3 / best
-
-
-def peak_memory(device: torch.device) -> int:
+def peak_on(device: torch.device) -> int:
     """The most bytes that this process has held at once, on the device that it computes on."""
-    if device.type == "cuda":
-        return int(torch.cuda.max_memory_allocated(device))
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent held when it forked
-        return 1024 * int(status.read_text("utf-8").split("VmHWM:")[1].split()[0])
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    on_gpu = device.type == "cuda"
+    return int(torch.cuda.max_memory_allocated(device)) if on_gpu else peak_memory()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from transduce.directory import read_description, read_json, sha256, verify_chec
 from transduce.engines import Engine
 from transduce.engines.shortlist import load_shortlist
 from transduce.errors import ModelError
+from transduce.machine import cores, cpu, keep_memory
 from transduce.search import Search
 from transduce.tokens import TokensLike, load_tokens
 
@@ -46,7 +46,6 @@ def open_engine(directory: Path, kind: str = "auto", say: Say = lambda _: None) 
 def open_reference(directory: Path) -> Engine:
     import torch
 
-    from transduce.allocator import keep_memory
     from transduce.checkpoint import load_model
     from transduce.engines.reference import TorchEngine
 
@@ -194,20 +193,9 @@ def fastest(opened: Callable[[Any], Any]) -> Any:
     return min(settings, key=seconds)
 
 
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def machine_name() -> str:
     """What a measurement of speed holds for."""
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return f"{name}, {cores()} cores"
+    return f"{cpu()}, {cores()} cores"
 
 
 def _write_stamp(directory: Path, stamp: dict[str, Any]) -> None:

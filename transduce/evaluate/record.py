@@ -21,8 +21,8 @@ from transduce import atomic
 from transduce.config import read_toml
 from transduce.corpus.reading import STDIN, File
 from transduce.directory import read_description, sha256
-from transduce.engines.opening import machine_name
 from transduce.errors import InputError
+from transduce.machine import cores, cpu
 from transduce.search import Search
 from transduce.store import Store
 from transduce.train.job import read_inputs
@@ -170,8 +170,5 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 def machine() -> dict[str, object]:
     """What the result was computed on, and with."""
-    from transduce.engines.opening import cores
-
-    cpu = machine_name().rpartition(", ")[0]
     libraries = {name: version(name) for name in LIBRARIES}
-    return {"cpu": cpu, "cores": cores(), "python": platform.python_version(), **libraries}
+    return {"cpu": cpu(), "cores": cores(), "python": platform.python_version(), **libraries}

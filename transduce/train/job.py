@@ -3,12 +3,12 @@
 import json
 
 from transduce import atomic
-from transduce.allocator import keep_memory
 from transduce.checkpoint import save_model
 from transduce.config import Config
 from transduce.engines.shortlist import FILE as SHORTLIST
 from transduce.engines.shortlist import learn_shortlist
 from transduce.errors import InputError
+from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
 from transduce.tokens import SPECIALS
