@@ -27,6 +27,7 @@ from transduce.train.prepare import Text, reopen
 from transduce.train.processes import Processes
 from transduce.train.progress import Display
 from transduce.train.run import Run, read_config
+from transduce.train.state import numbered, position_of
 
 TINY = digits.settings(
     "model.d_model=16",
@@ -335,11 +336,20 @@ def test_time_and_operations_follow_from_the_measured_steps(corpus) -> None:
     assert timing["tokens_per_second"] * timing["seconds_per_step"] == pytest.approx(
         batching["target_tokens"]
     )
-    tokens = 4 * batching["target_tokens"]
     operations = facts["operations"]
-    assert operations["counted"] == pytest.approx(6 * facts["network"]["parameters"] * tokens)
+    assert operations["counted"] == pytest.approx(4 * batching["operations"])
     assert operations["by_time"] == pytest.approx(3600 * timing["hours"] * timing["machine_flops"])
     assert batching["epochs"] == pytest.approx(4 / batching["batches"])
+
+
+def test_operations_are_those_that_training_counts(corpus, facts, tmp_path) -> None:
+    epoch = facts["batching"]["batches"]
+    steps = digits.settings(f"train.steps={epoch}", "train.bleu_sentences=0")
+    result = invoke("train", str(tmp_path / "run"), *TINY, *steps, *corpus)
+    assert result.exit_code == 0, result.stderr
+    (*_, last) = numbered(tmp_path / "run" / "checkpoints")
+    counted = epoch * facts["batching"]["operations"]
+    assert position_of(last).operations == pytest.approx(counted)
 
 
 def test_the_page_says_what_the_json_says(corpus, facts) -> None:

@@ -67,10 +67,10 @@ def check(
         with join() as processes:
             timing = time_steps(config, data.train, plan, processes, busy)
     corpora, overlaps = _look_at_text(config, inputs, test, data, progress)
-    batching = batching_of(plan, data.train, config.train)
+    batching = batching_of(plan, data.train, config)
     vocabulary = vocabulary_of(config.data, data, notes)
     operations = Operations(
-        counted=6.0 * network.parameters * batching.target_tokens * config.train.steps,
+        counted=batching.operations * config.train.steps,
         by_time=3600 * timing.hours * timing.machine_flops if timing else None,
     )
     warnings = warnings_of(config, corpora, overlaps, vocabulary, batching, network, timing)

@@ -227,7 +227,10 @@ def _time(preflight: Preflight) -> list[tuple[str, str]]:
 def _operations(preflight: Preflight) -> list[tuple[str, str]]:
     timing, operations = preflight.timing, preflight.operations
     rows = [
-        ("FLOPs", f"{power(operations.counted)} counted: 6 × parameters × target tokens"),
+        (
+            "FLOPs",
+            f"{power(operations.counted)} counted in its matrix products, as the model's card does",
+        ),
     ]
     if timing and operations.by_time:
         rows.append(

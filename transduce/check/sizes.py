@@ -9,6 +9,7 @@ from torch import Tensor
 from transduce.batches import Indices, padding, plan_epoch, rectangles_for, split
 from transduce.config import Config, TrainConfig
 from transduce.model import Transformer, count_parameters
+from transduce.model.operations import training_operations
 from transduce.store import Lengths, Store
 from transduce.train.loop import target_tokens
 
@@ -35,6 +36,7 @@ class Batching:
     target_tokens: float
     parts: int  # in which a batch is computed, one after the other
     padding: float
+    operations: float  # of a batch's matrix products, forward and backward
     steps: int
     epochs: float
     checkpoints: int  # on schedule
@@ -50,8 +52,8 @@ def plan_of(store: Store, settings: TrainConfig) -> Plan:
     return Plan(batches, parts, rectangles)
 
 
-def batching_of(plan: Plan, store: Store, settings: TrainConfig) -> Batching:
-    count = len(plan.batches)
+def batching_of(plan: Plan, store: Store, config: Config) -> Batching:
+    settings, count = config.train, len(plan.batches)
     tokens = sum(target_tokens(store, batch) for batch in plan.batches)
     return Batching(
         batches=count,
@@ -60,6 +62,10 @@ def batching_of(plan: Plan, store: Store, settings: TrainConfig) -> Batching:
         target_tokens=tokens / count,
         parts=plan.parts,
         padding=padding(plan.rectangles, store.source_lengths, store.target_lengths),
+        operations=training_operations(
+            config.model, store.source_lengths + 1, store.target_lengths + 1
+        )
+        / count,
         steps=settings.steps,
         epochs=settings.steps / count,
         checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
