@@ -87,7 +87,7 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     assert chosen["run"] == Path("runs") / name
     assert chosen["overrides"] == ("train.seed=7",)
     assert all(file.is_file() for file in [*chosen["train"], *chosen["valid"], chosen["config"]])
-    assert resolve(chosen["preset"], chosen["config"]).data.vocab_size == 8000
+    assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
     chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
     assert chosen["model"] == Path("runs") / name / "model"
     assert chosen["record"] == Path("results") / f"{name}.json"
