@@ -20,7 +20,7 @@ from transduce.errors import ModelError
 FILE = "shortlist.safetensors"
 SMALLEST = 512  # tokens; a smaller product is no faster
 GROWTH = 1.3  # of one level over the one before
-COVERED = 0.95  # of a source token's translations, by probability, lie within its reach
+COVERED = 0.99  # of a source token's translations, by probability, lie within its reach
 LINKS = 20_000_000  # pairs of tokens that are counted: enough to know a word's translations
 ROUNDS = 4  # of expectation maximisation
 
