@@ -238,3 +238,22 @@ def test_nothing_in_a_fast_engine_is_executable(directory) -> None:
 def test_the_torch_engine_of_an_empty_list_finds_nothing(directory) -> None:
     assert TorchEngine(untrained(20)).search([]) == []
     assert open_fast(directory).search([]) == []
+
+
+def test_batches_on_several_cores_find_what_one_core_finds(directory, sources) -> None:
+    engine, threads = open_reference(directory), torch.get_num_threads()
+    alone = engine.search(sources, batch_size=len(sources))
+    torch.set_num_threads(3)
+    together = engine.search(sources, batch_size=4)
+    assert torch.get_num_threads() == 3
+    torch.set_num_threads(threads)
+    assert [h[0].tokens for h in together] == [h[0].tokens for h in alone]
+
+
+def test_what_goes_wrong_on_another_core_is_said_here(directory, sources) -> None:
+    engine, threads = open_reference(directory), torch.get_num_threads()
+    torch.set_num_threads(2)
+    wrong = [*sources, (10**6,)]
+    with pytest.raises(InputError, match="outside the vocabulary"):
+        engine.search(wrong, batch_size=4)
+    torch.set_num_threads(threads)

@@ -1,6 +1,7 @@
 """The reference engine: the network itself, in torch, on any device; it also gives attention."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
@@ -44,7 +45,6 @@ class TorchEngine:
     def __init__(self, model: Transformer) -> None:
         self.model = model.eval()
 
-    @torch.inference_mode()
     def search(
         self,
         sources: Sequence[Ids],
@@ -53,21 +53,33 @@ class TorchEngine:
         batch_size: int = 64,
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source; like lengths are searched together."""
-        config = self.model.config
         outputs: list[list[Hypothesis]] = [[] for _ in sources]
-        for some in batches([len(source) for source in sources], batch_size):
-            rows = self._padded([[*sources[i], config.eos_id] for i in some])
-            state = Decoding(self.model, self.model.encode(rows))
-            start = torch.full((len(some),), config.bos_id, device=self._device)
-            given = [list(prefixes[i]) for i in some] if prefixes else None
-            limits = [
-                max(search.limit(len(sources[i])), len(given[n]) + 1 if given else 0)
-                for n, i in enumerate(some)
-            ]
-            found = beam_search(decode_step, state, start, config.eos_id, limits, search, given)
+
+        def one(some: list[int]) -> None:
+            given = [prefixes[i] for i in some] if prefixes else None
+            found = self._search([sources[i] for i in some], search, given)
             for i, hypotheses in zip(some, found, strict=True):
                 outputs[i] = hypotheses
+
+        # the longest first, so that no core is left alone with one at the end
+        side_by_side(one, [*batches(list(map(len, sources)), batch_size)][::-1], self._device)
         return outputs
+
+    @torch.inference_mode()
+    def _search(
+        self, sources: Sequence[Ids], search: Search, prefixes: Sequence[Ids] | None
+    ) -> list[list[Hypothesis]]:
+        """One batch."""
+        config = self.model.config
+        rows = self._padded([[*source, config.eos_id] for source in sources])
+        state = Decoding(self.model, self.model.encode(rows))
+        start = torch.full((len(sources),), config.bos_id, device=self._device)
+        limits = [search.limit(len(source)) for source in sources]
+        if prefixes is not None:
+            limits = [
+                max(limit, len(given) + 1) for limit, given in zip(limits, prefixes, strict=True)
+            ]
+        return beam_search(decode_step, state, start, config.eos_id, limits, search, prefixes)
 
     @torch.inference_mode()
     def score(
@@ -96,6 +108,28 @@ class TorchEngine:
     @property
     def _device(self) -> torch.device:
         return self.model.output.weight.device
+
+
+def side_by_side(
+    work: Callable[[list[int]], None], parts: Sequence[list[int]], device: torch.device
+) -> None:
+    """Does the parts of a work: on a CPU one a core, for a core alone wastes none of its time.
+
+    Small products do not gain from a second thread what it costs to share them.
+    """
+    threads = torch.get_num_threads()
+    workers = min(threads, len(parts)) if device.type == "cpu" else 1
+    if workers == 1:
+        for part in parts:
+            work(part)
+        return
+
+    try:
+        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            for done in [pool.submit(work, part) for part in parts]:
+                done.result()
+    finally:
+        torch.set_num_threads(threads)
 
 
 def batches(

@@ -26,14 +26,31 @@ class KeysValues:
     def length(self) -> int:
         return self.keys.shape[2]
 
-    def followed_by(self, other: "KeysValues") -> "KeysValues":
+    def followed_by(self, other: "KeysValues", rows: Tensor | None = None) -> "KeysValues":
+        """These rows of the batch, in this order (None: all as they are), and what comes next."""
         return KeysValues(
-            torch.cat([self.keys, other.keys], dim=2), torch.cat([self.values, other.values], dim=2)
+            joined(self.keys, other.keys, rows), joined(self.values, other.values, rows)
         )
 
     def select(self, rows: Tensor) -> "KeysValues":
         """The entries of these rows of the batch, in this order."""
         return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+
+def joined(
+    before: Float[Tensor, "batch heads key d"],
+    after: Float[Tensor, "rows heads new d"],
+    rows: Tensor | None,
+) -> Float[Tensor, "rows heads keys d"]:
+    """The chosen rows with more positions after theirs: one copy, for positions lie outermost."""
+    if rows is None or before.requires_grad:  # a copy into place has no gradient
+        chosen = before if rows is None else before.index_select(0, rows)
+        return torch.cat([chosen, after], dim=2)
+    heads, length, d = before.shape[1:]
+    both = before.new_empty(length + after.shape[2], len(rows), heads, d)
+    torch.index_select(before.permute(2, 0, 1, 3), 1, rows, out=both[:length])
+    both[length:] = after.permute(2, 0, 1, 3)
+    return both.permute(1, 2, 0, 3)
 
 
 def dot_product_scores(

@@ -101,13 +101,17 @@ class DecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "batch target d_model"],
         past: KeysValues | None,
+        rows: Tensor | None,
         mask: Mask | None,
         memory: KeysValues,
         memory_mask: Mask | None,
     ) -> tuple[Float[Tensor, "batch target d_model"], KeysValues]:
-        """The layer's output, and the keys and values of every target position so far."""
+        """The layer's output, and the keys and values of every target position so far.
+
+        `rows` are those of the past that these targets continue; None: each its own.
+        """
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
-        kv = past.followed_by(kv) if past else kv
+        kv = past.followed_by(kv, rows) if past else kv
         x = self.self_attention_norm.after(x, self.self_attention.attend(q, kv, mask))
         # rows that share a memory look at it as if they were positions of one row
         shared = self.cross_attention_norm.before(x).reshape(memory.keys.shape[0], -1, x.shape[-1])

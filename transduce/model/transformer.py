@@ -34,6 +34,7 @@ class Cache:
 
     past: tuple[KeysValues, ...]  # of each layer's self-attention
     memory: tuple[KeysValues, ...]  # of each layer's attention over the encoder's output
+    rows: Int[Tensor, " rows"] | None = None  # of the past that go on, in this order; None: all
 
     @property
     def length(self) -> int:
@@ -47,7 +48,8 @@ class Cache:
         memory = self.memory
         if sentences is not None:
             memory = tuple(kv.select(sentences) for kv in memory)
-        return Cache(tuple(kv.select(rows) for kv in self.past), memory)
+        # the past is copied when the next token joins it, and so once, not twice
+        return Cache(self.past, memory, rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ class Transformer(nn.Module):
         length = target.shape[1]
         start = cache.length if cache else 0
         past = cache.past if cache else (None,) * len(self.decoder)
+        rows = cache.rows if cache else None
         seen = cache.memory if cache else self._keys_values(memory)
         # The newest token may look at all that came before; padding comes after all tokens, so
         # causality keeps it out of sight.
@@ -162,7 +165,7 @@ class Transformer(nn.Module):
         x = self.target_embedding(target, start)
         present = []
         for layer, before, source in zip(self.decoder, past, seen, strict=True):
-            x, kv = layer(x, before, mask, source, memory.mask)
+            x, kv = layer(x, before, rows, mask, source, memory.mask)
             present.append(kv)
         x = self.decoder_norm(x) if self.config.norm == "pre" else x
         return x, Cache(tuple(present), seen)
@@ -184,7 +187,7 @@ class Transformer(nn.Module):
             within, across = block.attention(x, mask, seen, memory.mask)
             decoder.append(within)
             cross.append(across)
-            x, _ = block(x, None, mask, seen, memory.mask)
+            x, _ = block(x, None, None, mask, seen, memory.mask)
         return AttentionMaps(tuple(encoder), tuple(decoder), tuple(cross))
 
     def _keys_values(self, memory: Memory) -> tuple[KeysValues, ...]:

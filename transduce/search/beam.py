@@ -17,7 +17,7 @@ from transduce.search import PAPER, Hypothesis, Search, length_penalty
 S = TypeVar("S", bound="State")
 
 NEVER = float("-inf")
-BLOCK = 192  # scores; near the root of a vocabulary's size
+BLOCK = 64  # scores
 IN_CACHE = 2**18  # numbers
 
 
@@ -158,12 +158,10 @@ def _best(
         return scores.topk(count, dim=-1)
     blocks = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK))
     chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
-    inside = blocks.gather(1, chosen[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
     places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)
     rest = torch.arange(whole * BLOCK, scores.shape[1], device=scores.device)
-    inside = torch.cat([inside, scores[:, whole * BLOCK :]], dim=1)
     places = torch.cat([places, rest.expand(len(places), -1)], dim=1)
-    best, order = inside.topk(count, dim=-1)
+    best, order = scores.gather(1, places).topk(count, dim=-1)
     return best, places.gather(1, order)
 
 
