@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner
+from safetensors.torch import load_file, save_file
 
 from transduce import atomic
 from transduce.checkpoint import load_model, save_model
@@ -16,6 +17,11 @@ from transduce.errors import ModelError
 from transduce.model import Transformer
 
 CONFIG = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=2, d_k=3)
+
+
+def wide() -> Transformer:
+    """One whose weights take more room than their names."""
+    return Transformer(ModelConfig(vocab_size=900, d_model=64, d_ff=256, n_heads=4, n_layers=2))
 
 
 @pytest.fixture
@@ -150,3 +156,40 @@ def test_a_file_written_aside_appears_whole_or_not_at_all(tmp_path) -> None:
         aside.write_text("new", "utf-8")
     assert target.read_text("utf-8") == "new"
     assert [f.name for f in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "smaller", "off"), [("float16", 1.9, 1e-3), ("int8", 3.3, 1 / 127)]
+)
+def test_weights_may_be_stored_in_fewer_bytes(tmp_path, stored, smaller, off) -> None:
+    model = wide()
+    save_model(tmp_path / "whole", model)
+    save_model(tmp_path / "less", model, stored=stored)
+    size, less = ((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "less"))
+    assert size / less > smaller
+    loaded = dict(load_model(tmp_path / "less").model.named_parameters())
+    for name, weight in model.named_parameters():
+        assert loaded[name].dtype == torch.float32
+        assert (loaded[name] - weight).abs().max() <= off * weight.abs().max()
+
+
+def test_what_was_rounded_once_is_not_rounded_again(tmp_path) -> None:
+    save_model(tmp_path / "once", wide(), stored="int8")
+    once = load_model(tmp_path / "once").model
+    save_model(tmp_path / "twice", once, stored="int8")
+    twice = load_model(tmp_path / "twice").model
+    for a, b in zip(once.parameters(), twice.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-6, atol=0)
+
+
+def test_bytes_without_their_scale_are_refused(tmp_path) -> None:
+    save_model(tmp_path / "m", wide(), stored="int8")
+    file = tmp_path / "m" / "model.safetensors"
+    weights = load_file(file)
+    del weights[next(name for name in weights if name.endswith(".scale"))]
+    save_file(weights, file)
+    sums = json.loads((tmp_path / "m" / "checksums.json").read_text("utf-8"))
+    sums["model.safetensors"] = sha256(file)
+    (tmp_path / "m" / "checksums.json").write_text(json.dumps(sums), "utf-8")
+    with pytest.raises(ModelError, match="without a scale"):
+        load_model(tmp_path / "m")

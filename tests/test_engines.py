@@ -1,6 +1,5 @@
 """The two engines: what they find, what they say of it, and that they agree."""
 
-import json
 import random
 import stat
 
@@ -144,8 +143,19 @@ def test_the_fast_engine_is_made_once_and_found_again(tmp_path) -> None:
     assert said == ["preparing the fast engine of model, this once"]
     open_engine(place, say=said.append)
     assert len(said) == 1
-    stamp = json.loads((place / "ctranslate2" / "transduce.json").read_text("utf-8"))
-    assert list(stamp["settings"]) == [opening.machine_name()]
+
+
+def test_how_a_machine_runs_a_model_is_measured_once(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    measured = []
+    monkeypatch.setattr(opening, "fastest", lambda _: measured.append(1) or Setting("float32"))
+    place = model_directory(tmp_path / "model")
+    assert [open_engine(place).setting for _ in range(3)] == [Setting("float32")] * 3
+    assert len(measured) == 1
+    (remembered,) = (tmp_path / "cache" / "transduce" / "settings").iterdir()
+    remembered.write_text("[]")
+    open_engine(place)
+    assert len(measured) == 2
 
 
 @pytest.mark.parametrize("harm", ["model.bin", "transduce.json", "vmap.txt"])

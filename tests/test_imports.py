@@ -21,6 +21,7 @@ STAGES = [
     "loss",
     "schedule",
     "directory",
+    "packing",
     "checkpoint",
     "search",
     "engines",

@@ -16,6 +16,7 @@ from transduce.config import ModelConfig
 from transduce.directory import FORMAT_VERSION, read_description, sha256, verify_checksums
 from transduce.errors import ConfigError, ModelError
 from transduce.model import Transformer
+from transduce.packing import Stored, packed, unpacked
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def save_model(
     card: str = "",
     extra: Mapping[str, Any] | None = None,
     files: Mapping[str, bytes] | None = None,
+    stored: Stored = "float32",
 ) -> None:
     """Writes a complete model directory; one that stands there is replaced when all is written."""
     settings = model.config.model_dump(mode="json", exclude_none=True)
@@ -41,11 +43,12 @@ def save_model(
         "format_version": FORMAT_VERSION,
         "task": task,
         **(extra or {}),
+        "stored": stored,
         "model": settings,
     }
     with atomic.directory(directory) as aside:
         (aside / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
-        save_file(weights_of(model), aside / "model.safetensors")
+        save_file(packed(weights_of(model), stored), aside / "model.safetensors")
         (aside / "card.md").write_text(card, "utf-8")
         for name, content in (files or {}).items():
             (aside / name).write_bytes(content)
@@ -68,7 +71,7 @@ def load_model(directory: Path, device: torch.device | str = "cpu") -> ModelDire
         weights = load_file(directory / "model.safetensors")
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{directory / 'model.safetensors'} cannot be read: {error}") from None
-    load_weights(model, weights, directory / "model.safetensors")
+    load_weights(model, unpacked(weights), directory / "model.safetensors")
     return ModelDirectory(model.to(device).eval(), description)
 
 

@@ -24,10 +24,12 @@ def write_ctranslate2(
     target_vocabulary: Sequence[str],
     positions: int,
     shortlist: Path | None = None,
+    stored: str | None = None,
 ) -> None:
-    """Writes the float32 model into a directory that exists; `positions` is the longest sequence.
+    """Writes a model into a directory that exists; `positions` is the longest sequence.
 
-    A `shortlist` is a vocabulary map in CTranslate2's form.
+    A `shortlist` is a vocabulary map in CTranslate2's form; `stored` is what weights are rounded
+    to, None for float32.
     """
     config = model.config
     refuse_what_ctranslate2_cannot_say(config)
@@ -70,7 +72,7 @@ def write_ctranslate2(
         _put_cross_attention(theirs.attention, block.cross_attention, block.cross_attention_norm)
         _put_feed_forward(theirs.ffn, block.feed_forward, block.feed_forward_norm)
     spec.validate()
-    spec.optimize(quantization=None)
+    spec.optimize(quantization=stored)
     spec.save(str(directory))
 
 

@@ -1,5 +1,6 @@
 """Which engine runs a model directory, and where the fast one is kept."""
 
+import hashlib
 import json
 import os
 import sys
@@ -20,7 +21,7 @@ from transduce.tokens import TokensLike, load_tokens
 
 KINDS = ("auto", "torch", "ctranslate2")
 FAST = "ctranslate2"  # the directory of the fast engine, inside a model directory
-STAMP = "transduce.json"  # what it was made from, and how it is best run on which machine
+STAMP = "transduce.json"  # what it was made from
 POSITIONS = 1024  # the longest sequence, at least
 
 Say = Callable[[str], None]
@@ -59,17 +60,28 @@ def open_fast(directory: Path, say: Say = lambda _: None) -> Engine:
     """CTranslate2 on a model directory; converts the model if that was not done before."""
     import ctranslate2
 
-    from transduce.engines.fast import Setting
-
     ctranslate2.set_log_level(40)  # errors; what the library thinks of the machine is no news
     fast = fast_directory(directory) or convert(directory, say)
-    stamp = read_json(fast, STAMP)
-    machine = machine_name()
-    if machine not in stamp["settings"]:
+    return run_fast(directory, fast, best_setting(directory, fast))
+
+
+def best_setting(directory: Path, fast: Path) -> Any:
+    """How this model is best run on this machine: measured once, and remembered for the user."""
+    from transduce.engines.fast import Setting
+
+    what = f"{machine_name()}, {read_json(fast, STAMP)['weights']}"
+    file = cache() / "settings" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.json"
+    try:
+        return Setting(**json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
         setting = fastest(lambda setting: run_fast(directory, fast, setting))
-        stamp["settings"][machine] = vars(setting)
-        _write_stamp(fast, stamp)
-    return run_fast(directory, fast, Setting(**stamp["settings"][machine]))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic.file(file) as aside:
+            aside.write_text(json.dumps(vars(setting)) + "\n", "utf-8")
+    except OSError:
+        pass  # measured again the next time
+    return setting
 
 
 def run_fast(directory: Path, fast: Path, setting: Any, shortlist: bool = True) -> Any:
@@ -106,8 +118,12 @@ def places(directory: Path) -> list[Path]:
     """Inside the model directory, or, where one may not write there, in the user's cache."""
     checksums = directory / "checksums.json"
     name = sha256(checksums)[:16] if checksums.is_file() else "unknown"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [directory / FAST, cache / "transduce" / name / FAST]
+    return [directory / FAST, cache() / name / FAST]
+
+
+def cache() -> Path:
+    """What may be lost: it is made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transduce"
 
 
 def convert(directory: Path, say: Say = lambda _: None) -> Path:
@@ -144,15 +160,20 @@ def write_fast(directory: Path, out: Path, check: Callable[[Path], None] = lambd
             levels = aside / "levels.txt"
             write_levels(shortlist, vocabularies.target, levels)
         write_ctranslate2(
-            loaded.model, aside, vocabularies.source, vocabularies.target, positions, levels
+            loaded.model,
+            aside,
+            vocabularies.source,
+            vocabularies.target,
+            positions,
+            levels,
+            "int8" if loaded.description.get("stored") == "int8" else None,
         )
         if levels is not None:
             levels.unlink()
         weights = read_json(directory, "checksums.json").get("model.safetensors")
         files = {file.name: sha256(file) for file in sorted(aside.iterdir())}
-        _write_stamp(
-            aside, {"weights": weights, "positions": positions, "files": files, "settings": {}}
-        )
+        stamp = {"weights": weights, "positions": positions, "files": files}
+        (aside / STAMP).write_text(json.dumps(stamp, indent=2) + "\n", "utf-8")
         check(aside)
 
 
@@ -196,11 +217,3 @@ def fastest(opened: Callable[[Any], Any]) -> Any:
 def machine_name() -> str:
     """What a measurement of speed holds for."""
     return f"{cpu()}, {cores()} cores"
-
-
-def _write_stamp(directory: Path, stamp: dict[str, Any]) -> None:
-    try:
-        with atomic.file(directory / STAMP) as aside:
-            aside.write_text(json.dumps(stamp, indent=2) + "\n", "utf-8")
-    except OSError:
-        pass  # measured again the next time

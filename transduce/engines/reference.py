@@ -119,7 +119,7 @@ def side_by_side(
     """
     threads = torch.get_num_threads()
     workers = min(threads, len(parts)) if device.type == "cpu" else 1
-    if workers == 1:
+    if workers <= 1:
         for part in parts:
             work(part)
         return
