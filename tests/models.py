@@ -53,7 +53,7 @@ def model_directory(directory: Path, shortlist=True, seed=0, eos=3.5, **settings
             strict=True,
         )
         size = tokens.vocab_size
-        files[FILE] = learn_shortlist(encoded, size, size, range(4)).to_bytes()
+        files[FILE] = learn_shortlist(encoded, size, range(4)).to_bytes()
     model = untrained(tokens.vocab_size, seed, eos, **settings)
     save_model(directory, model, extra={"max_length": 60}, files=files)
     return directory

@@ -17,6 +17,8 @@ from safetensors.torch import load_file
 
 from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.train.job import languages_of
+from transduce.train.prepare import Inputs, Text
 from transduce.train.run import read_metrics
 
 
@@ -402,3 +404,20 @@ def test_the_bleu_of_the_log_is_that_of_evaluate_and_of_the_sacrebleu_command(tm
         said = subprocess.run([*program, "-w", "6"], capture_output=True, text=True, check=True)
         assert json.loads(said.stdout)["score"] == pytest.approx(logged[event], abs=1e-5)
         assert logged[event] > 0
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "codes"),
+    [
+        ("train.en.gz", "train.de.gz", ("en", "de")),
+        ("corpus-en-de/train.tsv.gz", None, ("en", "de")),
+        ("europarl.en-fra.tsv", None, ("en", "fra")),
+        ("pairs.tsv", None, None),
+        ("train.en.txt", "train.de.txt", ("en", "de")),
+        ("source.txt", "target.txt", None),
+    ],
+)
+def test_names_tell_the_languages(sources, targets, codes) -> None:
+    text = Text((Path("data") / sources,), (Path("data") / targets,) if targets else ())
+    found = languages_of(Inputs(text))
+    assert tuple(found.values()) == (codes or ())

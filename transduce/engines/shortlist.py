@@ -1,7 +1,7 @@
 """A vocabulary shortlist: which target tokens a source sentence could need, from training data.
 
 Target tokens are ordered by how often they are used. A source token *reaches* as far down this
-order as its likely translations lie, and a sentence as far as its tokens do; the tokens up to there
+order as its translations lie, and a sentence as far as its tokens do; the tokens up to there
 are its shortlist. Reaches are rounded up to a few levels, so that a sentence's shortlist is one of
 a few nested sets and depends on nothing but the sentence: sentences of one level can share a batch
 without lending each other words.
@@ -20,7 +20,8 @@ from transduce.errors import ModelError
 FILE = "shortlist.safetensors"
 SMALLEST = 512  # tokens; a smaller product is no faster
 GROWTH = 1.3  # of one level over the one before
-COVERED = 0.99  # of a source token's translations, by probability, lie within its reach
+LIKELY = 0.003  # the least share of a source token's translations that is not chance
+SEEN = 1.0  # the fewest times, by expectation: what was met once may be chance, if it is no copy
 LINKS = 20_000_000  # pairs of tokens that are counted: enough to know a word's translations
 ROUNDS = 4  # of expectation maximisation
 
@@ -59,13 +60,11 @@ def load_shortlist(directory: Path) -> Shortlist | None:
         raise ModelError(f"{directory / FILE} cannot be read: {error}") from None
 
 
-def learn_shortlist(
-    pairs: Iterable[Pair], source_size: int, target_size: int, always: Sequence[int] = ()
-) -> Shortlist:
-    """Learns from encoded pairs; `always` are target tokens that any sentence may use."""
+def learn_shortlist(pairs: Iterable[Pair], size: int, always: Sequence[int] = ()) -> Shortlist:
+    """Learns from pairs encoded with one vocabulary; any sentence may use the tokens `always`."""
     sources: list[np.ndarray] = []
     targets: list[np.ndarray] = []
-    used = np.zeros(target_size, dtype=np.int64)
+    used = np.zeros(size, dtype=np.int64)
     links = 0
     for source, target in pairs:
         np.add.at(used, target, 1)
@@ -77,18 +76,19 @@ def learn_shortlist(
     order = np.argsort(-used, kind="stable").astype(np.int32)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    reach = np.full(source_size, target_size, dtype=np.int32)  # of a token never seen: everything
+    far = rank + 1  # a token never seen can only be copied
     if links:
-        source, target, probability = _translations(sources, targets, target_size)
-        for token, far in _reaches(source, rank[target], probability):
-            reach[token] = _rounded(far, target_size)
-    return Shortlist(order, reach)
+        source, target, probability, count = _translations(sources, targets, size)
+        far[source] = 0
+        kept = (probability >= LIKELY) & ((count >= SEEN) | (source == target))
+        np.maximum.at(far, source[kept], rank[target[kept]] + 1)
+    return Shortlist(order, _rounded(far, size))
 
 
 def _translations(
-    sources: list[np.ndarray], targets: list[np.ndarray], target_size: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """p(target token | source token) of IBM Model 1, for every two that met, by source token."""
+    sources: list[np.ndarray], targets: list[np.ndarray], size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Every two tokens that met, by IBM Model 1: p(target | source), and how often, expected."""
     widths = [len(source) * len(target) for source, target in zip(sources, targets, strict=True)]
     source = np.concatenate([np.tile(s, len(t)) for s, t in zip(sources, targets, strict=True)])
     target = np.concatenate([np.repeat(t, len(s)) for s, t in zip(sources, targets, strict=True)])
@@ -98,32 +98,21 @@ def _translations(
         np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)]),
     )
     assert len(choices) == sum(widths)
-    met, link = np.unique(source * target_size + target, return_inverse=True)
-    source, target = met // target_size, met % target_size
+    met, link = np.unique(source * size + target, return_inverse=True)
+    source, target = met // size, met % size
     probability = np.ones(len(met))
     for _ in range(ROUNDS):
         weight = probability[link]
         weight /= np.bincount(choices, weight)[choices]
         count = np.bincount(link, weight, len(met))
         probability = count / np.bincount(source, count)[source]
-    return source, target, probability
+    return source, target, probability, count
 
 
-def _reaches(
-    source: np.ndarray, rank: np.ndarray, probability: np.ndarray
-) -> Iterable[tuple[int, int]]:
-    """For each source token, the rank within which COVERED of its translations lie."""
-    by_rank = np.lexsort((rank, source))
-    source, rank, probability = source[by_rank], rank[by_rank], probability[by_rank]
-    starts = np.flatnonzero(np.r_[True, source[1:] != source[:-1]])
-    for start, stop in zip(starts, np.r_[starts[1:], len(source)], strict=True):
-        covered = np.cumsum(probability[start:stop])
-        place = int(np.searchsorted(covered, COVERED * covered[-1]))
-        yield int(source[start]), int(rank[start + min(place, stop - start - 1)]) + 1
-
-
-def _rounded(far: int, size: int) -> int:
-    level = SMALLEST
-    while level < far:
-        level = int(level * GROWTH)
-    return min(level, size)
+def _rounded(far: np.ndarray, size: int) -> np.ndarray:
+    """Each up to the next level."""
+    levels = [SMALLEST]
+    while levels[-1] < size:
+        levels.append(int(levels[-1] * GROWTH))
+    up = np.array(levels)[np.searchsorted(levels, far)]
+    return np.minimum(up, size).astype(np.int32)

@@ -1,10 +1,13 @@
 """`transduce train`: everything between text files and a model directory."""
 
 import json
+import re
+from pathlib import Path
 
 from transduce import atomic
 from transduce.checkpoint import save_model
 from transduce.config import Config
+from transduce.corpus.reading import File
 from transduce.engines.shortlist import FILE as SHORTLIST
 from transduce.engines.shortlist import learn_shortlist
 from transduce.errors import InputError
@@ -19,6 +22,8 @@ from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, pr
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, clock, display
 from transduce.train.run import Run, refuse_other_settings, write_config
+
+TWO_LANGUAGES = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
 
 
 def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> Finished:
@@ -96,7 +101,11 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
                 what,
                 scores,
             ),
-            extra={**languages_of(inputs), "max_length": config.data.max_length},
+            extra={
+                **languages_of(inputs),
+                "max_length": config.data.max_length,
+                "weights": what,
+            },
             files=files_of(run, trainer.data),
         )
         trainer.display.say(
@@ -111,21 +120,34 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
         return files
     size, train = data.tokens.vocab_size, data.train
     pairs = ((train.source(i), train.target(i)) for i in range(len(train)))
-    shortlist = learn_shortlist(pairs, size, size, range(len(SPECIALS)))
+    shortlist = learn_shortlist(pairs, size, range(len(SPECIALS)))
     return {**files, SHORTLIST: shortlist.to_bytes()}
 
 
 def languages_of(inputs: Inputs) -> dict[str, str]:
-    """The two languages, where file names such as train.en.gz and train.de.gz tell them."""
+    """The two languages, where names tell them.
+
+    These are names such as train.en.gz and train.de.gz, or, of a file that has both sides, its
+    own or its folder's: corpus-en-de.
+    """
+    codes: tuple[str, ...] = ()
     if inputs.builtin:
-        return {"source_language": "en", "target_language": "de"}
-    codes = []
-    for files in (inputs.train.sources, inputs.train.targets):
-        parts = [p for p in str(files[0]).split(".")[1:] if p not in ("gz", "xz")] if files else []
-        codes.append(parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else "")
-    if all(codes):
-        return {"source_language": codes[0], "target_language": codes[1]}
-    return {}
+        codes = ("en", "de")
+    elif inputs.train.targets:
+        codes = tuple(_suffix(files[0]) for files in (inputs.train.sources, inputs.train.targets))
+    else:
+        file = Path(str(inputs.train.sources[0]))
+        named = (TWO_LANGUAGES.search(name) for name in (file.name, file.resolve().parent.name))
+        codes = next((match.groups() for match in named if match), ())
+    if not codes or not all(codes):
+        return {}
+    return {"source_language": codes[0], "target_language": codes[1]}
+
+
+def _suffix(file: File) -> str:
+    """The language code at the end of a file's name: train.en, train.en.txt.gz."""
+    parts = [part for part in str(file).split(".")[1:] if part not in ("gz", "xz", "txt")]
+    return parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else ""
 
 
 def write_inputs(run: Run, inputs: Inputs) -> None:
