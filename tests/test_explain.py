@@ -7,10 +7,13 @@ import re
 import pytest
 import torch
 from click.testing import CliRunner
+from models import model_directory, pairs
 
 from transduce import explain
 from transduce.cli import main
+from transduce.engines.opening import open_reference
 from transduce.errors import InputError
+from transduce.tokens import load_tokens
 
 TEXT = "The cat sat because it was tired"
 
@@ -52,7 +55,7 @@ def test_the_sum_by_hand_comes_out(worked) -> None:
 
 def test_every_token_and_every_step_is_on_the_page(worked) -> None:
     page = explain.render(worked, None)
-    for step in range(1, 10):
+    for step in range(1, 11):
         assert f"\n{step}. " in page
     for token in worked.queries + worked.keys:
         assert token in page
@@ -66,7 +69,7 @@ def test_the_decoder_page_shows_what_the_mask_hides() -> None:
 
 
 def test_json_holds_the_same_numbers() -> None:
-    result = CliRunner().invoke(main, ["explain", TEXT, "--json"])
+    result = CliRunner().invoke(main, ["explain", TEXT, "--seed", "0", "--json"])
     worked = explain.work_out(explain.example(TEXT, None, 0), "encoder", 1, 1)
     torch.testing.assert_close(torch.tensor(json.loads(result.stdout)["weights"]), worked.weights)
 
@@ -79,16 +82,58 @@ def test_a_seed_repeats_the_example_and_another_changes_it() -> None:
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (["explain", " "], "there is no word to explain: give a sentence"),
-        (["explain", "a b", "--layer", "3"], "--layer 3: this model has layers 1 to 2"),
-        (["explain", "a b", "--head", "9"], "--head 9: this model has heads 1 to 2"),
-        (["explain", "a b", "--from", "c"], "--from c: not one of the tokens a b </s>"),
+        (["explain", " ", "--seed", "0"], "there is no word to explain: give a sentence"),
+        (
+            ["explain", "a b", "--seed", "0", "--model", "m"],
+            "--seed makes a model of its own: leave out --model, or --seed",
+        ),
+        (["explain", "a b", "--model", "nowhere"], "no model directory nowhere"),
+        (
+            ["explain", "a b", "--seed", "0", "--layer", "3"],
+            "--layer 3: this model has layers 1 to 2",
+        ),
+        (["explain", "a b", "--seed", "0", "--head", "9"], "--head 9: this model has heads 1 to 2"),
+        (
+            ["explain", "a b", "--seed", "0", "--from", "c"],
+            "--from c: not one of the tokens a b </s>",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused(args, sentence) -> None:
     result = CliRunner().invoke(main, args)
     assert result.exit_code == 2
     assert result.stderr == f"transduce: {sentence}\n"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return model_directory(tmp_path_factory.mktemp("explain") / "model")
+
+
+def test_a_trained_model_reads_its_own_translation(directory) -> None:
+    text = pairs(1)[0][0]
+    example = explain.of_model(directory, text, None)
+    tokens, engine = load_tokens(directory), open_reference(directory)
+    ((found, *_),) = engine.search([tokens.encode(text)])
+    assert example.target_ids[0, 1:].tolist() == list(found.tokens)
+    maps = example.model.attention_maps(example.source_ids, example.target_ids)
+    worked = explain.work_out(example, "cross", 2, 3)
+    torch.testing.assert_close(worked.weights, maps.cross[1][0, 2])
+
+
+def test_a_word_cut_into_tokens_is_shown_with_hyphens(directory) -> None:
+    example = explain.of_model(directory, "exqz runs", "exqz")
+    word = example.source[: example.source.index("-z") + 1]
+    assert "".join(piece.removeprefix("-") for piece in word).lstrip("▁") == "exqz"
+    assert all(piece.startswith("-") for piece in word[1:])
+
+
+def test_the_bars_are_the_largest_weights_of_the_row(worked) -> None:
+    page = explain.render(worked, worked.queries[2])
+    bars = page[page.index("\n10. ") :]
+    shown = [float(n) for n in re.findall(r"([\d.]+) %", bars)]
+    wanted = (100 * worked.weights[2]).sort(descending=True).values[: explain.MOST_SEEN]
+    assert shown == pytest.approx(wanted.tolist(), abs=0.051)
 
 
 def test_the_library_raises_what_the_command_line_prints() -> None:

@@ -5,20 +5,26 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transduce.checkpoint import load_model
 from transduce.config import ModelConfig
+from transduce.engines.reference import TorchEngine
 from transduce.errors import InputError
 from transduce.model import Transformer
 from transduce.model.attention import Mask, MultiHeadAttention, causal_mask
+from transduce.tokens import load_tokens
 
 BOS, EOS = "<s>", "</s>"
 PAGE = 100  # columns of text
 WIDEST = 8  # numbers shown of a vector
 LONGEST_SUM = 16  # terms written out
+MOST_SEEN = 6  # tokens that are named of those that a token looks at
+BAR = 40  # columns of a bar that stands for everything
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,33 @@ def example(text: str, target: str | None, seed: int) -> Example:
         torch.tensor([[ids[word] for word in source_words]]),
         torch.tensor([[ids[word] for word in target_words]]),
     )
+
+
+def of_model(directory: Path, text: str, target: str | None) -> Example:
+    """A trained model reading a sentence and a translation: its own, if none is given."""
+    model, tokens = load_model(directory).model, load_tokens(directory)
+    source = tokens.encode(text)
+    if not source:
+        raise InputError("there is no word to explain: give a sentence")
+    if target is None:
+        ((best, *_),) = TorchEngine(model).search([source])
+        written = list(best.tokens)
+    else:
+        (written,) = tokens.encode_targets([target])
+    config = model.config
+    return Example(
+        model,
+        [*_pieces(tokens.vocabulary, source), EOS],
+        [BOS, *_pieces(tokens.target_vocabulary, written)],
+        torch.tensor([[*source, config.eos_id]]),
+        torch.tensor([[config.bos_id, *written]]),
+    )
+
+
+def _pieces(vocabulary: Sequence[str], ids: Sequence[int]) -> list[str]:
+    """Tokens for people: a hyphen before what goes on with a word."""
+    pieces = [vocabulary[i] for i in ids]
+    return [p[1:] or "▁" if p.startswith("▁") else f"-{p}" for p in pieces]
 
 
 @torch.no_grad()
@@ -126,7 +159,7 @@ def _read(
     mask = causal_mask(length, length, example.target_ids.device)
     x = model.target_embedding(example.target_ids)
     for lower in model.decoder[: layer - 1]:
-        x, _ = lower(x, None, mask, lower.cross_attention.keys_values(memory), None)
+        x, _ = lower(x, None, None, mask, lower.cross_attention.keys_values(memory), None)
     here = model.decoder[layer - 1]
     read = here.self_attention_norm.before(x)
     if kind == "decoder":
@@ -172,6 +205,7 @@ def render(worked: Worked, word: str | None) -> str:
         _matrix("7. softmax, in %: each row sums to 100", queries, keys, 100 * weights, 1),
         _vectors("8. softmax(QKᵀ/√d_k) V, this head's output", queries, worked.output),
         _by_hand(worked, row),
+        _looks(worked, row),
     ]
     return "\n\n".join(parts)
 
@@ -210,6 +244,19 @@ def _by_hand(worked: Worked, i: int) -> str:
         for step in steps
     ]
     return "\n".join([f'9. By hand: "{query}" looks most at "{key}"', *wrapped])
+
+
+def _looks(worked: Worked, i: int) -> str:
+    """Where one token looks, as bars."""
+    weights = worked.weights[i]
+    most = weights.argsort(descending=True, stable=True)[:MOST_SEEN].tolist()
+    margin = max(len(worked.keys[j]) for j in most) + 5
+    lines = [
+        f"{worked.keys[j].rjust(margin)} {100 * float(weights[j]):5.1f} % "
+        + "█" * round(BAR * float(weights[j]))
+        for j in most
+    ]
+    return "\n".join([f'10. Where "{worked.queries[i]}" looks', *map(str.rstrip, lines)])
 
 
 def _sum(terms: Float[Tensor, " n"]) -> str:

@@ -1,5 +1,7 @@
 """`transduce explain`: equation 1, number by number."""
 
+from pathlib import Path
+
 import click
 
 from transduce.cli.options import as_json
@@ -18,7 +20,12 @@ from transduce.cli.options import as_json
 )
 @click.option("--target", help="The translation that the decoder reads (decoder and cross).")
 @click.option("--from", "word", help="The word whose row is worked out by hand.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the example model's weights.")
+@click.option("--model", type=click.Path(path_type=Path), help="Model directory [the bundled one].")
+@click.option(
+    "--seed",
+    type=int,
+    help="Not a trained model but a tiny one of random weights: every number fits the page.",
+)
 @as_json
 def explain_command(
     text: str,
@@ -27,15 +34,23 @@ def explain_command(
     kind: str,
     target: str | None,
     word: str | None,
-    seed: int,
+    model: Path | None,
+    seed: int | None,
     as_json: bool,
 ) -> None:
     """Work attention out on TEXT: Q, K, QKᵀ/√d_k, mask, softmax and weighted V, step by step.
 
-    The model is a tiny one with seeded random weights, so that every number fits the page.
+    The decoder reads the model's own translation, unless --target gives another.
     """
     from transduce import explain
+    from transduce.errors import InputError
+    from transduce.translate.translator import place_of
 
-    example = explain.example(text, target, seed)
+    if model and seed is not None:
+        raise InputError("--seed makes a model of its own: leave out --model, or --seed")
+    if seed is None:
+        example = explain.of_model(place_of(model), text, target)
+    else:
+        example = explain.example(text, target, seed)
     worked = explain.work_out(example, kind, layer, head)
     click.echo(explain.to_json(worked) if as_json else explain.render(worked, word))

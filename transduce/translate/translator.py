@@ -64,6 +64,13 @@ class _Found:
     flags: tuple[str, ...]
 
 
+def place_of(directory: Path | None) -> Path:
+    """The model directory that is meant: the bundled one where none is named."""
+    if directory is None and not (BUNDLED / "config.json").is_file():
+        raise ModelError("this installation has no bundled model: give one with --model")
+    return BUNDLED if directory is None else Path(directory)
+
+
 class Translator:
     """Translates text with an engine.
 
@@ -88,9 +95,7 @@ class Translator:
         cls, directory: Path | None = None, *, engine: str = "auto", say: Say = lambda _: None
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
-        if directory is None and not (BUNDLED / "config.json").is_file():
-            raise ModelError("this installation has no bundled model: give one with --model")
-        place = BUNDLED if directory is None else Path(directory)
+        place = place_of(directory)
         max_length = int(read_description(place).get("max_length", MAX_LENGTH))
         return cls(
             load_tokens(place),
