@@ -165,3 +165,20 @@ def test_what_is_no_model_directory_is_never_overwritten(run, tmp_path) -> None:
         f"transduce: {notes} is not empty and not a model directory: name another with --output"
     )
     assert (notes / "a.txt").read_text("utf-8") == "mine"
+
+
+def test_a_mean_may_be_stored_in_bytes_and_its_card_end_with_a_note(run, tmp_path) -> None:
+    note, out = tmp_path / "note.md", tmp_path / "small"
+    note.write_text("## Limits\n\nDigits only.\n", "utf-8")
+    args = ("--stored", "int8", "--note", str(note), "--output", str(out))
+    assert invoke("average", str(run), *args).exit_code == 0
+    size, whole = ((d / "model.safetensors").stat().st_size for d in (out, run / "model"))
+    assert size < whole / 2
+    assert (out / "card.md").read_text("utf-8").endswith("\n\n## Limits\n\nDigits only.\n")
+    assert load_model(out).description["stored"] == "int8"
+
+
+def test_a_note_that_cannot_be_read_is_refused(run, tmp_path) -> None:
+    result = invoke("average", str(run), "--note", str(tmp_path / "none"))
+    assert result.exit_code == 2
+    assert "none cannot be read" in result.stderr

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from models import model_directory, pairs
 
 from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.directory import verify_checksums
 from transduce.errors import InputError
 from transduce.evaluate.record import commit, training_data, training_of
 from transduce.evaluate.results import (
@@ -115,6 +117,25 @@ def test_what_was_compared_with_is_recorded_without_its_place(place, tmp_path) -
     assert [found[key] for key in ("search", "engine", "model", "training")] == [None] * 4
 
 
+def test_a_card_lists_the_newest_scores_once_and_the_model_stays_whole(place, tmp_path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(place.model, model)
+    (model / "card.md").write_text("# A model\n\n## Limits\n\nMany.\n", "utf-8")
+    args = ["evaluate", place.source, place.reference, "--model", model, "--engine", "torch"]
+    for beam in "12":
+        # the card was changed by hand, which its checksum tells
+        sums = json.loads((model / "checksums.json").read_text("utf-8"))
+        sums["card.md"] = digest(model / "card.md")
+        (model / "checksums.json").write_text(json.dumps(sums), "utf-8")
+        said = json.loads(invoke(*args, "--beam", beam, "--card", "--title", "Ten", "--json"))
+    card = (model / "card.md").read_text("utf-8")
+    assert card.startswith("# A model\n\n## Limits\n\nMany.\n\n## Scores on Ten\n")
+    assert card.count("## Scores") == 1
+    assert "beam 2, α 0.6, engine torch" in card
+    assert f"{said['bleu']:.2f} (`{said['bleu_signature']}`)" in card
+    verify_checksums(model)
+
+
 def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tmp_path) -> None:
     files = place.source, place.reference
     text, nowhere = tmp_path / "result.txt", tmp_path / "no" / "result.json"
@@ -129,7 +150,11 @@ def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tm
             ("--record", same, "--translations", same),
             f"{same} is read as well: name another file with --record",
         ),
-        (("--title", "A title"), "--title is a record's: give --record as well"),
+        (("--card",), "--card writes into a model directory: name it with --model"),
+        (
+            ("--title", "A title"),
+            "--title is a record's or a card's: give --record or --card as well",
+        ),
     ]:
         assert refusal(*files, *args) == f"transduce: {sentence}\n"
 
@@ -159,7 +184,7 @@ def test_a_record_of_a_run_says_how_it_was_trained_and_on_what(tmp_path) -> None
     # a run that has gone on since: its model is still the one of its end
     with run.metrics.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({"step": 7, "event": "train", "seconds": 1e6}) + "\n")
-    assert training_of(run) == training
+    assert training_of(run, run.model) == training
     # other text under the same name: not what it learned from
     digits.write(valid, digits.pairs(20, seed=4))
     unknown = [{"file": "train.tsv", "sha256": None}]

@@ -10,6 +10,7 @@ from transduce.errors import ModelError
 if TYPE_CHECKING:
     from transduce.config import Config
     from transduce.model import Transformer
+    from transduce.packing import Stored
     from transduce.train.prepare import Prepared
     from transduce.train.run import Run
 
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     "--last", type=click.IntRange(min=1), default=5, show_default=True, help="Checkpoints."
 )
 @click.option("--output", type=click.Path(path_type=Path), help="Model directory [RUN/model].")
-def average_command(run: Path, last: int, output: Path | None) -> None:
+@click.option(
+    "--stored",
+    type=click.Choice(["float32", "float16", "int8"]),
+    default="float32",
+    show_default=True,
+    help="Bytes that a weight takes: four, two or one.",
+)
+@click.option(
+    "--note", type=click.Path(path_type=Path), help="A text file that the card is to end with."
+)
+def average_command(
+    run: Path, last: int, output: Path | None, stored: "Stored", note: Path | None
+) -> None:
     """Average the weights of the last checkpoints of RUN and leave them as a model directory.
 
     Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
@@ -38,6 +51,7 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     if not whole.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
     _refuse_other_content(out)
+    said = _read(note) if note else ""
     paths = _usable(whole, last)
     config = read_config(whole)
     data = None
@@ -52,9 +66,14 @@ def average_command(run: Path, last: int, output: Path | None) -> None:
     save_model(
         out,
         model,
-        card=_card(whole, config, model, paths[-1], what, data),
-        extra={**languages_of(read_inputs(whole)), "max_length": config.data.max_length},
+        card=_card(whole, config, model, paths[-1], what, data) + said,
+        extra={
+            **languages_of(read_inputs(whole)),
+            "max_length": config.data.max_length,
+            "weights": what,
+        },
         files=files_of(whole, data),
+        stored=stored,
     )
     click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
 
@@ -82,6 +101,13 @@ def _usable(run: "Run", last: int) -> list[Path]:
     if len(usable) < last:
         click.echo(f"{len(usable)} checkpoints are there, not {last}: all are averaged", err=True)
     return usable[::-1]
+
+
+def _read(note: Path) -> str:
+    try:
+        return "\n" + note.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{note} cannot be read: {error}") from None
 
 
 def _refuse_other_content(out: Path) -> None:

@@ -35,7 +35,8 @@ FILE = click.Path(allow_dash=True)
 @click.option(
     "--record", type=click.Path(path_type=Path), help="Also write a result record, FILE.json."
 )
-@click.option("--title", help="What the record calls the result [its file's name].")
+@click.option("--card", is_flag=True, help="Also write the scores into the model's card.")
+@click.option("--title", help="What record and card call the result [the file's name].")
 @click.option("--language", metavar="CODE", help="Of Moses' tokeniser [as in REF's name, or en].")
 @as_json
 def evaluate_command(
@@ -51,6 +52,7 @@ def evaluate_command(
     against: str | None,
     output: Path | None,
     record: Path | None,
+    card: bool,
     title: str | None,
     language: str | None,
     as_json: bool,
@@ -80,6 +82,8 @@ def evaluate_command(
             f"{translations} is translated already: leave out --model and --output, "
             "or --translations"
         )
+    if card and not model:
+        raise InputError("--card writes into a model directory: name it with --model")
     if language:
         check_language(language)
     read = [src, ref, *more, *(file for file in (translations, against) if file)]
@@ -87,8 +91,8 @@ def evaluate_command(
         check_writable(output, read)
     if record:
         check_record(record, [*read, *([str(output)] if output else [])])
-    elif title:
-        raise InputError("--title is a record's: give --record as well")
+    elif title and not card:
+        raise InputError("--title is a record's or a card's: give --record or --card as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _say)
     translator = None if translations else Translator.load(model, engine=engine, say=_say)
@@ -133,6 +137,10 @@ def evaluate_command(
         name, today = record.stem, datetime.now(UTC).date()
         found = record_of(name, title or name, facts, src, (ref, *more), system, today)
         write_record(record, found)
+    if card and model:
+        from transduce.evaluate.card import write_scores
+
+        write_scores(model, title or Path(ref).name, evaluation, search)
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 

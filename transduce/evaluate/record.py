@@ -23,6 +23,7 @@ from transduce.corpus.reading import STDIN, File
 from transduce.directory import read_description, sha256
 from transduce.errors import InputError
 from transduce.machine import cores, cpu
+from transduce.packing import SCALE
 from transduce.search import Search
 from transduce.store import Store
 from transduce.train.job import read_inputs
@@ -63,7 +64,7 @@ def record_of(
         "engine": facts["engine"],
         "model": model_of(system.model) if system else None,
         "data": data | (training_data(run) if run else {}),
-        "training": training_of(run) if run else None,
+        "training": training_of(run, system.model) if run and system else None,
         "commit": commit(),
         "version": version("transduce"),
         "machine": machine(),
@@ -97,7 +98,8 @@ def model_of(directory: Path) -> dict[str, object]:
     """The size and settings of a model, and which weights it has."""
     weights = directory / "model.safetensors"
     with safe_open(weights, "numpy") as tensors:
-        shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
+        names = [name for name in tensors.keys() if not name.endswith(SCALE)]  # noqa: SIM118
+        shapes = [tensors.get_slice(name).get_shape() for name in names]
     return {
         "parameters": sum(math.prod(shape) for shape in shapes),
         "settings": read_description(directory)["model"],
@@ -133,7 +135,7 @@ def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
     }
 
 
-def training_of(run: Run) -> dict[str, object]:
+def training_of(run: Run, model: Path) -> dict[str, object]:
     """How the model of a run was trained, as of when the run last came to its end."""
     metrics = read_metrics(run.metrics)
     finals = [entry for entry in metrics if entry.get("event") == "final"]
@@ -146,7 +148,7 @@ def training_of(run: Run) -> dict[str, object]:
         "epochs": reached.get("epoch"),
         "target_tokens": reached.get("tokens"),
         "seconds": reached.get("seconds"),
-        "weights": finals[-1].get("what") if finals else None,
+        "weights": read_description(model).get("weights"),
     }
 
 

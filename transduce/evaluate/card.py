@@ -1,0 +1,47 @@
+"""Scores in a model's own card: what was measured stays with what was measured."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from transduce import atomic
+from transduce.directory import read_json, sha256
+from transduce.evaluate.report import NAMES, Evaluation
+from transduce.search import Search
+
+
+def write_scores(model: Path, title: str, evaluation: Evaluation, search: Search) -> None:
+    """Puts the scores of an evaluation under this title, in place of older ones."""
+    with atomic.directory(model) as aside:
+        shutil.copytree(model, aside, dirs_exist_ok=True)
+        card = aside / "card.md"
+        card.write_text(
+            replaced(card.read_text("utf-8"), title, section(evaluation, search)), "utf-8"
+        )
+        sums = {**read_json(aside, "checksums.json"), card.name: sha256(card)}
+        (aside / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", "utf-8")
+
+
+def section(evaluation: Evaluation, search: Search) -> str:
+    """The scores that a card lists."""
+    scores = evaluation.scores
+    how = f"beam {search.beam}, α {search.alpha:g}, engine {evaluation.output.engine}"
+    lines = [f"{scores.sentences:,} sentences, {how}:\n"]
+    for key, name in NAMES.items():
+        score = getattr(scores, key)
+        lines.append(f"- {name} {score.value:.2f} (`{score.signature}`)")
+    if evaluation.perplexity is not None:
+        lines.append(f"- perplexity {evaluation.perplexity:.2f} a token of the references")
+    lines.append(f"- exact match {100 * scores.exact_match:.1f} %")
+    return "\n".join(lines) + "\n"
+
+
+def replaced(card: str, title: str, text: str) -> str:
+    """The card with this section, where one of its title stood or at the end."""
+    heading = f"## Scores on {title}\n"
+    new = f"{heading}\n{text}"
+    old = re.compile(rf"^{re.escape(heading)}.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+    if not old.search(card):
+        return f"{card.rstrip()}\n\n{new}"
+    return old.sub(lambda _: f"{new}\n", card).rstrip() + "\n"
