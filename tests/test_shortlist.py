@@ -39,11 +39,12 @@ def test_a_sentence_may_use_the_translations_of_its_words() -> None:
         assert all(rank[known] < shortlist.level(source.tolist()))
 
 
-def test_a_name_met_once_may_be_copied_and_one_never_met_as_well() -> None:
-    pairs = [*dictionary(np.random.default_rng(5)), (np.array([5, 3000]), np.array([2005, 3000]))]
+def test_a_name_met_once_may_be_copied_and_so_may_a_word_of_the_other_language() -> None:
+    pairs = [*dictionary(np.random.default_rng(5)), (np.array([5, 3800]), np.array([2005, 3800]))]
+    pairs.append((np.array([5]), np.array([2005, 3900])))
     shortlist = learn_shortlist(pairs, SIZE)
     rank = np.argsort(shortlist.order)
-    for name in (3000, 3999):
+    for name in (3800, 3900):
         assert rank[name] < shortlist.level([5, name])
 
 
@@ -58,10 +59,10 @@ def test_what_was_met_by_chance_does_not_lengthen_the_list() -> None:
     assert shortlist.level([5, 6]) == SMALLEST
 
 
-def test_common_words_make_a_short_list_and_unknown_ones_allow_everything() -> None:
+def test_common_words_make_a_short_list_and_what_was_never_written_makes_none_longer() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(1)), SIZE)
     assert shortlist.level([5, 6, 7]) == SMALLEST
-    assert shortlist.level([5, 3999]) == SIZE
+    assert shortlist.level([5, 3999]) == SMALLEST
     assert shortlist.level([]) == SMALLEST
 
 

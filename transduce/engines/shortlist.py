@@ -72,11 +72,13 @@ def learn_shortlist(pairs: Iterable[Pair], size: int, always: Sequence[int] = ()
             sources.append(np.unique(np.asarray(source, dtype=np.int64)))
             targets.append(np.unique(np.asarray(target, dtype=np.int64)))
             links += len(sources[-1]) * len(targets[-1])
+    written = used > 0
     used[list(always)] = used.max(initial=0) + 1
     order = np.argsort(-used, kind="stable").astype(np.int32)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    far = rank + 1  # a token never seen can only be copied
+    # a token that no source has can only be copied, and only if the network has learned to write it
+    far = np.where(written, rank + 1, 0)
     if links:
         source, target, probability, count = _translations(sources, targets, size)
         far[source] = 0
