@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
 from transduce.cli.train import train_command
 from transduce.config import resolve
@@ -80,7 +81,8 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     says = f"""mkdir -p "$2"; printf '%s\\n' "$@" --- >> {told}"""
     done = cook(script, data, tmp_path, says, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
-    train, evaluate, rest = (part.split("\n") for part in told.read_text("utf-8").split("---\n"))
+    parts = (part.split("\n") for part in told.read_text("utf-8").split("---\n"))
+    train, *between, evaluate, rest = parts
     assert rest == [""]
     name = script.stem
     chosen = train_command.make_context("train", train[1:-1]).params
@@ -88,6 +90,11 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     assert chosen["overrides"] == ("train.seed=7",)
     assert all(file.is_file() for file in [*chosen["train"], *chosen["valid"], chosen["config"]])
     assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
+    for average in between:
+        kept = average_command.make_context("average", average[1:-1]).params
+        assert kept["run"] == chosen["run"]
+        assert kept["note"].is_file()
+        assert kept["last"] <= resolve(chosen["preset"], chosen["config"]).train.keep
     chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
     assert chosen["model"] == Path("runs") / name / "model"
     assert chosen["record"] == Path("results") / f"{name}.json"
