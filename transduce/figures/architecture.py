@@ -3,14 +3,11 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
-from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.figure import Figure
 
 from transduce.config import PRESETS, ModelConfig
-from transduce.errors import UserError
 from transduce.figures.description import (
     Block,
     Description,
@@ -21,25 +18,10 @@ from transduce.figures.description import (
     describe,
 )
 from transduce.figures.page import FAINT, Align, Line, Page, Point, height, width
+from transduce.figures.picture import write
 from transduce.model import Transformer
 
 __all__ = ["describe", "draw", "draw_figure1", "figure"]
-
-# Text stays text: it can be searched, selected and read aloud. Every line is one plain string
-# with room for DejaVu Sans; Verdana is as wide and the other fallbacks are narrower, so that no
-# viewer's fonts make labels collide.
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "transduce",
-    "pdf.fonttype": 42,
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
-}
-UNDATED: dict[str, dict[str, str | None]] = {
-    ".svg": {"Date": None, "Creator": None},
-    ".png": {"Software": None},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
 
 FILL: dict[Kind, str] = {
     "embedding": "#fce0e1",
@@ -73,24 +55,8 @@ def draw_figure1(config: ModelConfig, output: Path) -> None:
 
 def draw(description: Description, output: Path, name: str | None = None) -> None:
     """Writes the figure as SVG, PNG or PDF, by the suffix of the file."""
-    suffix = output.suffix.lower()
-    if suffix not in UNDATED:
-        raise UserError(f"cannot draw {output.name}: the name must end in .svg, .png or .pdf")
-    if not output.parent.is_dir():
-        raise UserError(f"no directory {output.parent} for {output.name}: make it first")
-    aside = output.with_name(f".{output.name}.part")
-    metadata = {**UNDATED[suffix], "Title": legend_of(description, name)[0].text}
-    with rc_context():
-        rcdefaults()  # the user's own style of plots is for plots
-        rcParams.update(STYLE)
-        drawn = figure(description, name)
-        try:
-            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
-            aside.replace(output)
-        except OSError as error:
-            raise UserError(f"cannot write {output}: {error.strerror}") from None
-        finally:
-            aside.unlink(missing_ok=True)
+    title = legend_of(description, name)[0].text
+    write(lambda: figure(description, name), title, output)
 
 
 def preset_name(config: ModelConfig) -> str | None:

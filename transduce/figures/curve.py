@@ -4,14 +4,12 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from transduce.errors import UserError
-from transduce.figures.architecture import STYLE, UNDATED
 from transduce.figures.page import FAINT, INK
+from transduce.figures.picture import write
 from transduce.figures.series import Curves, Series
 
 TRAINING, VALIDATION, RATE = "#0072b2", "#d55e00", "#555555"  # told apart by every eye
@@ -23,24 +21,7 @@ ROUND = [1, 2, 2.5, 5, 10]  # what steps of an axis begin with
 
 def draw_curves(curves: Curves, title: str, output: Path) -> None:
     """Writes the picture as SVG, PNG or PDF, by the suffix of the file."""
-    suffix = output.suffix.lower()
-    if suffix not in UNDATED:
-        raise UserError(f"cannot draw {output.name}: the name must end in .svg, .png or .pdf")
-    if not output.parent.is_dir():
-        raise UserError(f"no directory {output.parent} for {output.name}: make it first")
-    aside = output.with_name(f".{output.name}.part")
-    with rc_context():
-        rcdefaults()  # the user's own style of plots is for plots
-        rcParams.update(STYLE)
-        drawn = figure(curves, title)
-        try:
-            metadata = {**UNDATED[suffix], "Title": title}
-            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
-            aside.replace(output)
-        except OSError as error:
-            raise UserError(f"cannot write {output}: {error.strerror}") from None
-        finally:
-            aside.unlink(missing_ok=True)
+    write(lambda: figure(curves, title), title, output)
 
 
 def figure(curves: Curves, title: str) -> Figure:

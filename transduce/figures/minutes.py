@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.figure import Figure
 
-from transduce.errors import UserError
-from transduce.figures.architecture import STYLE, UNDATED
 from transduce.figures.curve import SMALL, TRAINING, VALIDATION
 from transduce.figures.page import FAINT, INK
+from transduce.figures.picture import write
 
 PLAIN: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -39,20 +37,7 @@ class Timed:
 
 def draw_minutes(ours: Timed, peer: Timed, mark: float | None, title: str, output: Path) -> None:
     """Writes the picture; `mark` is the minute at which ours was where the peer ended."""
-    aside = output.with_name(f".{output.name}.part")
-    suffix = output.suffix.lower()
-    with rc_context():
-        rcdefaults()  # the user's own style of plots is for plots
-        rcParams.update({**STYLE, **PLAIN})
-        drawn = figure(ours, peer, mark, title)
-        try:
-            metadata = {**UNDATED[suffix], "Title": title}
-            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
-            aside.replace(output)
-        except OSError as error:
-            raise UserError(f"cannot write {output}: {error.strerror}") from None
-        finally:
-            aside.unlink(missing_ok=True)
+    write(lambda: figure(ours, peer, mark, title), title, output, PLAIN)
 
 
 def figure(ours: Timed, peer: Timed, mark: float | None, title: str) -> Figure:
