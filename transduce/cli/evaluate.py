@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from transduce.cli.options import as_json
+from transduce.cli.options import as_json, decoding, searching
 from transduce.errors import InputError
 
 FILE = click.Path(allow_dash=True)
@@ -19,16 +19,8 @@ FILE = click.Path(allow_dash=True)
 @click.option(
     "--ref", "more", type=FILE, multiple=True, help="One more reference; may be given often."
 )
-@click.option("--model", type=click.Path(path_type=Path), help="Model directory [the bundled one].")
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "torch", "ctranslate2"]),
-    default="auto",
-    show_default=True,
-)
-@click.option("--beam", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option("--alpha", type=click.FloatRange(min=0), default=0.6, show_default=True)
-@click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True)
+@decoding
+@searching
 @click.option("--translations", type=FILE, help="Score this file; no model is needed then.")
 @click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
 @click.option("--output", type=click.Path(path_type=Path), help="Save the translations here.")
@@ -47,6 +39,7 @@ def evaluate_command(
     engine: str,
     beam: int,
     alpha: float,
+    penalty: str,
     batch_size: int,
     translations: str | None,
     against: str | None,
@@ -98,7 +91,7 @@ def evaluate_command(
     translator = None if translations else Translator.load(model, engine=engine, say=_say)
     rival = Translator.load(rival_model, engine=engine, say=_say) if rival_model else None
 
-    search = Search(beam=beam, alpha=alpha)
+    search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     ours = Output(inputs.translations or [])
     if translator:
         with _waiting(f"translating {len(inputs.sources):,} sentences"):
