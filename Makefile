@@ -7,7 +7,7 @@ export PYTHONUTF8 = 1
 
 demo: .venv/installed
 	.venv/bin/transduce paper params
-	.venv/bin/transduce explain "The cat sat on the mat because it was tired" --from it
+	.venv/bin/transduce explain "The cat sat on the mat because it was tired" --from it --seed 0
 	@mkdir -p demo-output
 	.venv/bin/transduce paper figure1 --output demo-output/figure1.svg
 	.venv/bin/transduce train demo-output/run

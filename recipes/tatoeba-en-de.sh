@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Tatoeba, English to German: trains on 154,000 everyday sentences, keeps the mean of the last
-# checkpoints at a byte a weight, translates 2,000 other sentences and scores them. This is the
-# model that the package brings along, in transduce/bundled.
+# checkpoints at a byte a weight, translates 2,000 other sentences and scores them.
 #
 #   recipes/tatoeba-en-de.sh [what else `transduce train` is to be told]
 #
 # From the repository's root. How long it takes on which machine, and what it reaches: see
 # results/tatoeba-en-de.json. Stop it at any time: the same command again continues. With
-# BUNDLE=transduce/bundled the model takes the place of the one that is there.
+# BUNDLE=transduce/bundled the model becomes the one that the package brings along.
 set -euo pipefail
 
 DATA=${TRANSDUCE_DATA:-../shared/data}
