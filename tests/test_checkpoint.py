@@ -53,6 +53,11 @@ def test_saving_again_replaces_the_whole(saved) -> None:
     assert [f.name for f in saved.parent.iterdir()] == ["model"]
 
 
+def test_whoever_may_read_the_directory_may_read_its_files(saved) -> None:
+    allowed = saved.stat().st_mode & 0o666
+    assert {f.stat().st_mode & 0o777 for f in saved.iterdir()} == {allowed}
+
+
 def test_a_failed_save_leaves_what_was_there(saved) -> None:
     before = sha256(saved / "model.safetensors")
     with pytest.raises(IsADirectoryError):

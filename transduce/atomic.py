@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +31,10 @@ def directory(path: Path) -> Iterator[Path]:
     aside.mkdir()
     try:
         yield aside
+        readable = stat.S_IMODE(aside.stat().st_mode) & 0o666
         for item in aside.rglob("*"):
+            if item.is_file():
+                item.chmod(readable)  # some writers leave a file to its owner alone
             flush(item)
         if path.exists():
             path.rename(replaced)
