@@ -1,5 +1,6 @@
 """Time to BLEU: what is compared, what is kept, and who is said to be first. No time is checked."""
 
+import hashlib
 import importlib.util
 import json
 from pathlib import Path
@@ -72,6 +73,8 @@ def test_the_command_leaves_both_curves_and_does_nothing_twice(texts, tmp_path) 
     assert report == json.loads((output / "time-to-bleu.json").read_text("utf-8"))
     assert (output / "time-to-bleu.png").read_bytes().startswith(b"\x89PNG")
     assert list(report["systems"]) == [OURS, PEER]
+    digest = hashlib.sha256(texts["train"].read_bytes()).hexdigest()
+    assert report["files"]["train"] == [{"file": "train.tsv", "sha256": digest}]
     ours, theirs = report["systems"].values()
     for points in (ours, theirs):
         assert [point["step"] for point in points] == [2, 4, 5]

@@ -1,9 +1,8 @@
 """What `transduce bench bleu` found: points, who was where first, and a table."""
 
-import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +70,6 @@ def reached(ours: Sequence[Point], theirs: Sequence[Point]) -> Reached:
 def settings_of(config: Config) -> dict[str, Any]:
     paper = flat(Config())
     return {name: value for name, value in flat(config).items() if value != paper[name]}
-
-
-def to_json(report: Report) -> str:
-    return json.dumps(asdict(report), indent=2)
 
 
 def render(report: Report) -> str:

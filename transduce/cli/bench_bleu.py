@@ -1,6 +1,8 @@
 """`transduce bench bleu`: how soon training reaches a BLEU, beside a peer."""
 
+import json
 import signal
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,7 @@ at_least_one = click.IntRange(min=1)
 @click.option(
     "--output", type=path, default="time-to-bleu", show_default=True, help="Directory of it all."
 )
+@click.option("--title", help="Of the picture [the names of the files].")
 @as_json
 def bleu(
     against: str,
@@ -48,6 +51,7 @@ def bleu(
     epochs: int | None,
     every: int,
     output: Path,
+    title: str | None,
     as_json: bool,
 ) -> None:
     """Minutes of training to a BLEU, beside Hugging Face's MarianMTModel.
@@ -58,8 +62,9 @@ def bleu(
     """
     from transduce import atomic
     from transduce.bench.bleu import Race, bench_bleu
-    from transduce.bench.bleu_report import render, to_json
+    from transduce.bench.bleu_report import render
     from transduce.config import resolve
+    from transduce.evaluate.record import commit, fingerprint
     from transduce.exchange.huggingface import read_huggingface, write_huggingface
     from transduce.figures.minutes import draw_minutes
     from transduce.train.prepare import text_of
@@ -68,12 +73,16 @@ def bleu(
     settings = resolve(preset, config, overrides)
     race = Race(settings, text_of(train), text_of(valid), epochs, every, against)
     report = bench_bleu(output, race, write_huggingface, read_huggingface, _say)
+    title = title or report.data
+    files = {"train": [fingerprint(f) for f in train], "valid": [fingerprint(f) for f in valid]}
+    facts = {"title": title, **asdict(report), "files": files, "commit": commit()}
+    text = json.dumps(facts, indent=2, ensure_ascii=False)
     with atomic.file(output / "time-to-bleu.json") as aside:
-        aside.write_text(to_json(report) + "\n", "utf-8")
+        aside.write_text(f"{text}\n", "utf-8")
     ours, peer = _timed(report)
     mark = report.reached.minutes
-    draw_minutes(ours, peer, mark, f"time to BLEU: {report.data}", output / "time-to-bleu.png")
-    click.echo(to_json(report) if as_json else render(report))
+    draw_minutes(ours, peer, mark, f"time to BLEU: {title}", output / "time-to-bleu.png")
+    click.echo(text if as_json else render(report))
 
 
 def _timed(report: "Report") -> list["Timed"]:
