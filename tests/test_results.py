@@ -270,3 +270,11 @@ def test_a_document_without_marks_and_a_broken_record_are_refused(tmp_path) -> N
     (tmp_path / "broken.json").write_text("{", "utf-8")
     with pytest.raises(InputError, match=r"broken\.json cannot be read"):
         read_results(tmp_path)
+
+
+def test_the_readme_says_how_soon_the_peer_was_reached() -> None:
+    share = json.loads((ROOT / "results" / "time-to-bleu.json").read_text("utf-8"))["reached"][
+        "share"
+    ]
+    said = f"its last BLEU is reached in {100 * share:.0f} % of its time"
+    assert said in (ROOT / "README.md").read_text("utf-8")
