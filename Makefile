@@ -3,19 +3,28 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PYTHONUTF8 = 1
 
+# what `make demo` shows of the model in the box
+SENTENCES = "Where is the nearest station?" "I would like a cup of coffee, please." \
+  "My sister has been learning German for three years." "If it rains tomorrow, we will stay at home."
+LOOK = "Where is the nearest station?" --kind cross --from nächste
+
 .PHONY: demo test check results clean
 
 demo: .venv/installed
-	.venv/bin/transduce paper params
-	.venv/bin/transduce explain "The cat sat on the mat because it was tired" --from it --seed 0
 	@mkdir -p demo-output
-	.venv/bin/transduce paper figure1 --output demo-output/figure1.svg
+	@echo; echo "1. The model in the box translates English into German, with no network:"; echo
+	.venv/bin/transduce translate $(SENTENCES)
+	@echo; echo '2. Where a head looks when "Wo ist der nächste" is written and the next word is due:'; echo
+	.venv/bin/transduce explain $(LOOK) > demo-output/explain.txt
+	@sed -n '/^10\. /,$$p' demo-output/explain.txt
+	@echo; echo "3. A translator of your own, trained on the built-in corpus in about three minutes:"; echo
 	.venv/bin/transduce train demo-output/run
-	.venv/bin/transduce info demo-output/run
 	@cut -f 1 demo-output/run/text/test.tsv > demo-output/test.en
 	@cut -f 2 demo-output/run/text/test.tsv > demo-output/test.de
+	@echo; echo "4. How many of 1,000 sentences that it has never seen come out exactly right:"; echo
 	.venv/bin/transduce evaluate demo-output/test.en demo-output/test.de --model demo-output/run/model
 	head -n 5 demo-output/test.en | .venv/bin/transduce translate --model demo-output/run/model
+	@echo; cat docs/next.txt
 
 test: .venv/developing
 	.venv/bin/python -m pytest

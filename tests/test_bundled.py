@@ -1,0 +1,150 @@
+"""The model in the box: it is whole, small and good, and any company leaves its words alone."""
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from transduce.directory import read_description, verify_checksums
+from transduce.engines.fast import Setting
+from transduce.engines.opening import fast_directory, open_engine, open_reference, run_fast
+from transduce.tokens import load_tokens
+from transduce.translate.translator import BUNDLED, Translator
+
+RESULT = BUNDLED.parents[1] / "results" / "tatoeba-en-de.json"
+
+
+@pytest.fixture(scope="module")
+def pairs(data):
+    with gzip.open(data / "tatoeba-en-de" / "test.tsv.gz", "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n").split("\t") for line in lines]
+
+
+@pytest.fixture(scope="module")
+def sources(pairs):
+    return load_tokens(BUNDLED).encode_batch([source for source, _ in pairs])
+
+
+@pytest.fixture(scope="module")
+def references(pairs):
+    return [[reference for _, reference in pairs]]
+
+
+@pytest.fixture(scope="module")
+def fast():
+    return open_engine(BUNDLED)
+
+
+@pytest.fixture(scope="module")
+def found(fast, sources):
+    return best(fast.search(sources[:1000]))
+
+
+@pytest.fixture(scope="module")
+def by_torch(sources):
+    return best(open_reference(BUNDLED).search(sources))
+
+
+def best(hypotheses):
+    return [h[0].tokens for h in hypotheses]
+
+
+def bleu(tokens, references):
+    vocabulary = load_tokens(BUNDLED)
+    return BLEU().corpus_score([vocabulary.decode(t) for t in tokens], references).score
+
+
+def test_it_is_whole_and_takes_25_megabytes_at_most() -> None:
+    verify_checksums(BUNDLED)
+    assert sum(f.stat().st_size for f in BUNDLED.rglob("*") if f.is_file()) <= 25_000_000
+
+
+def test_its_fast_engine_is_in_the_box() -> None:
+    assert fast_directory(BUNDLED) == BUNDLED / "ctranslate2"
+
+
+def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
+    card = (BUNDLED / "card.md").read_text("utf-8")
+    for said in (
+        "Tatoeba",
+        "CC BY 2.0",
+        "nrefs:1|case:mixed",
+        "floating-point operations",
+        "of training",
+        "not good at",
+    ):
+        assert said in card
+    description = read_description(BUNDLED)
+    assert (description["source_language"], description["target_language"]) == ("en", "de")
+
+
+def test_one_command_translates_without_a_network() -> None:
+    """Any attempt to reach another machine is an error in this process."""
+    code = (
+        "import socket\n"
+        "def refused(*_): raise AssertionError('the network was asked')\n"
+        "socket.socket.connect = socket.getaddrinfo = refused\n"
+        "from transduce.cli import main\n"
+        "main(['translate', 'Where is the nearest station?'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Bahnhof" in done.stdout
+    assert done.stderr == ""
+
+
+def test_everyday_sentences_come_out_right() -> None:
+    wanted = {
+        "Good morning!": "Guten Morgen!",
+        "I don't understand.": "Ich verstehe nicht.",
+        "What time is it?": "Wie spät ist es?",
+        "She is reading a book.": "Sie liest ein Buch.",
+        "Thank you very much.": "Vielen Dank!",
+    }
+    assert Translator.load().translate(list(wanted)) == list(wanted.values())
+
+
+def test_it_scores_what_its_results_say(pairs) -> None:
+    texts, references = map(list, zip(*pairs, strict=True))
+    translations = Translator.load().translate(texts)
+    published = json.loads(RESULT.read_text("utf-8"))["scores"]
+    score = BLEU().corpus_score(translations, [references]).score
+    assert score == pytest.approx(published["bleu"], abs=0.2)
+    assert score >= 34
+    assert CHRF().corpus_score(translations, [references]).score >= 55
+
+
+@pytest.mark.parametrize("company", ["alone", "sevens", "backwards", "shuffled", "twice"])
+def test_1000_sentences_are_translated_the_same_in_any_company(
+    fast, sources, found, company
+) -> None:
+    order = list(range(1000))
+    size = {"alone": 1, "sevens": 7}.get(company, 64)
+    if company == "backwards":
+        order.sort(key=lambda i: -len(sources[i]))
+    if company == "shuffled":
+        random.Random(7).shuffle(order)
+    if company == "twice":
+        order += order
+    again = best(fast.search([sources[i] for i in order], batch_size=size))
+    assert again == [found[i] for i in order]
+
+
+def test_both_engines_write_the_same_text(sources, by_torch) -> None:
+    place = fast_directory(BUNDLED)
+    whole = run_fast(BUNDLED, place, Setting("float32", 1, 1), shortlist=False)
+    same = sum(a == b for a, b in zip(best(whole.search(sources)), by_torch, strict=True))
+    assert same >= 0.99 * len(sources)
+
+
+def test_bytes_and_a_shortlist_cost_at_most_a_tenth_of_bleu(sources, by_torch, references) -> None:
+    engine = run_fast(BUNDLED, fast_directory(BUNDLED), Setting("int8", 1, 1))
+    theirs = bleu(best(engine.search(sources)), references)
+    assert theirs >= bleu(by_torch, references) - 0.1
