@@ -3,13 +3,13 @@
 import gzip
 import json
 import os
-import random
 import subprocess
 import sys
 
 import pytest
 import sacrebleu
 from click.testing import CliRunner
+from company import in_company
 
 from transduce.cli import main
 from transduce.engines.fast import Setting
@@ -86,18 +86,6 @@ def bleu(model, tokens, references):
     vocabulary = load_tokens(model)
     texts = [vocabulary.decode(ids) for ids in tokens]
     return sacrebleu.corpus_bleu(texts, references).score
-
-
-def in_company(sources, company):
-    """An order of the sources, some of them several times, and a batch size."""
-    order = list(range(len(sources)))
-    if company == "longest first":
-        order.sort(key=lambda i: -len(sources[i]))
-    if company == "shuffled":
-        random.Random(7).shuffle(order)
-    if company == "twice":
-        order += order
-    return order, {"alone": 1, "sevens": 7}.get(company, 64)
 
 
 def test_it_has_learned_something(model, found, references) -> None:
