@@ -6,10 +6,10 @@ import torch
 
 from transduce.checkpoint import save_model
 from transduce.config import ModelConfig
-from transduce.corpus.builtin.grammar import sentences
 from transduce.engines.shortlist import FILE, learn_shortlist
+from transduce.grammar.grammar import sentences
 from transduce.model import Transformer
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 
 
 def pairs(count, split="test", seed=1):
@@ -44,7 +44,7 @@ def model_directory(directory: Path, shortlist=True, seed=0, eos=3.5, **settings
     texts = pairs(400, "train")
     directory.parent.mkdir(parents=True, exist_ok=True)
     file = directory.parent / f"{directory.name}.tokens"
-    tokens = Tokens.learn((text for pair in texts for text in pair), 600, file)
+    tokens = Tokenizer.learn((text for pair in texts for text in pair), 600, file)
     files = {"tokens.model": file.read_bytes()}
     if shortlist:
         encoded = zip(

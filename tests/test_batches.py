@@ -1,4 +1,4 @@
-"""Token-budget rectangles."""
+"""Token-budget micro_batches."""
 
 import time
 
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from transduce.batches import Batch, collate, padding, plan_epoch, rectangles_for, split
+from transduce.batches import Batch, collate, micro_batches_for, padding, plan_epoch, split
 from transduce.corpus.filters import Rules
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import read_pairs
 from transduce.store import Store, build_store
-from transduce.tokens import BOS, EOS, PAD, Tokens
+from transduce.tokenizer import BOS, EOS, PAD, Tokenizer
 
 SIZES = st.integers(1, 200)
 LENGTHS = SIZES.flatmap(
@@ -39,10 +39,10 @@ def cells(batch: np.ndarray, lengths: np.ndarray) -> int:
     lengths=LENGTHS,
     budget=st.integers(1, 500),
     seed=st.integers(0, 2**63),
-    rectangles=st.integers(1, 4),
+    micro_batches=st.integers(1, 4),
 )
-def test_an_epoch_has_every_sentence_once(lengths, budget, seed, rectangles) -> None:
-    batches = plan_epoch(*lengths, budget, seed, 3, rectangles)
+def test_an_epoch_has_every_sentence_once(lengths, budget, seed, micro_batches) -> None:
+    batches = plan_epoch(*lengths, budget, seed, 3, micro_batches)
     assert sorted(np.concatenate(batches)) == list(range(len(lengths[0])))
     assert all(len(batch) for batch in batches)
 
@@ -56,13 +56,13 @@ def test_a_batch_has_at_most_its_tokens_on_each_side_unless_it_is_one_sentence(
             assert cells(batch, side) <= budget or len(batch) == 1
 
 
-@given(lengths=LENGTHS, budget=st.integers(100, 500), rectangles=st.integers(1, 5))
-def test_splitting_finds_rectangles_within_the_budget(lengths, budget, rectangles) -> None:
-    for batch in plan_epoch(*lengths, budget, 1, 0, rectangles):
-        for part in split(batch, rectangles, *lengths):
+@given(lengths=LENGTHS, budget=st.integers(100, 500), micro_batches=st.integers(1, 5))
+def test_splitting_finds_rectangles_within_the_budget(lengths, budget, micro_batches) -> None:
+    for batch in plan_epoch(*lengths, budget, 1, 0, micro_batches):
+        for part in split(batch, micro_batches, *lengths):
             for side in lengths:
                 if len(part) > 1:
-                    assert cells(part, side) <= max(budget // rectangles, 61)
+                    assert cells(part, side) <= max(budget // micro_batches, 61)
 
 
 @given(lengths=LENGTHS, parts=st.integers(1, 9), seed=st.integers(0, 99))
@@ -135,9 +135,9 @@ def test_a_large_corpus_is_planned_quickly() -> None:
 @pytest.mark.parametrize("pairs", [29_000, 150_000])
 def test_less_than_five_percent_is_padding(pairs, budget) -> None:
     lengths = like_real(pairs)
-    rectangles = rectangles_for(*lengths, budget)
-    batches = plan_epoch(*lengths, budget, 0, 0, rectangles)
-    parts = [part for batch in batches for part in split(batch, rectangles, *lengths)]
+    micro_batches = micro_batches_for(*lengths, budget)
+    batches = plan_epoch(*lengths, budget, 0, 0, micro_batches)
+    parts = [part for batch in batches for part in split(batch, micro_batches, *lengths)]
     assert padding(parts, *lengths) < 0.05
 
 
@@ -146,26 +146,26 @@ def test_less_than_five_percent_of_multi30k_is_padding(data, tmp_path, budget) -
     folder = data / "multi30k"
     pairs = list(read_pairs([folder / "train.en.gz"], [folder / "train.de.gz"]))
     texts = [[p.source for p in pairs], [p.target for p in pairs]]
-    tokens = Tokens.learn(texts[0][:5000] + texts[1][:5000], 8000, tmp_path / "x")
+    tokens = Tokenizer.learn(texts[0][:5000] + texts[1][:5000], 8000, tmp_path / "x")
     lengths = [np.array([len(ids) for ids in tokens.encode_arrays(side)]) for side in texts]
-    rectangles = rectangles_for(*lengths, budget)
-    batches = plan_epoch(*lengths, budget, 0, 0, rectangles)
-    parts = [part for batch in batches for part in split(batch, rectangles, *lengths)]
+    micro_batches = micro_batches_for(*lengths, budget)
+    batches = plan_epoch(*lengths, budget, 0, 0, micro_batches)
+    parts = [part for batch in batches for part in split(batch, micro_batches, *lengths)]
     assert padding(parts, *lengths) < 0.05
 
 
-def test_only_small_corpora_need_more_than_one_rectangle() -> None:
-    assert rectangles_for(*like_real(684_032), 25_000) == 1
-    assert 2 <= rectangles_for(*like_real(29_000), 25_000) <= 12
-    assert rectangles_for(*like_real(29_000), 4096) == 1
-    assert rectangles_for(*like_real(1), 1) == 1
+def test_only_small_corpora_need_more_than_one_padded_rows() -> None:
+    assert micro_batches_for(*like_real(684_032), 25_000) == 1
+    assert 2 <= micro_batches_for(*like_real(29_000), 25_000) <= 12
+    assert micro_batches_for(*like_real(29_000), 4096) == 1
+    assert micro_batches_for(*like_real(1), 1) == 1
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Store:
     folder = tmp_path_factory.mktemp("batches")
     pairs = [Pair("a dog " * (i % 7 + 1), "ein Hund " * (i % 5 + 1)) for i in range(50)]
-    tokens = Tokens.learn(["a dog runs", "ein Hund rennt"], 300, folder / "tokens.model")
+    tokens = Tokenizer.learn(["a dog runs", "ein Hund rennt"], 300, folder / "tokens.model")
     return build_store(pairs, tokens, folder / "corpus", 100, rules=RULES)
 
 

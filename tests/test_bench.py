@@ -17,9 +17,9 @@ from transduce.bench.systems import batches_of, loss_of, marian_directory, syste
 from transduce.bench.train import WORKER, Report, Speed, new_model, render, set_up
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
-from transduce.corpus.builtin import grammar
 from transduce.errors import UserError
 from transduce.exchange.huggingface import write_huggingface
+from transduce.grammar import grammar
 from transduce.model import Transformer, attention
 from transduce.model.operations import training_operations
 from transduce.train.objective import Objective

@@ -16,10 +16,10 @@ from transduce.bench.systems import batches_of, marian_directory
 from transduce.checkpoint import load_model
 from transduce.cli.bench_bleu import bleu
 from transduce.config import resolve
-from transduce.corpus.builtin import grammar
 from transduce.errors import ConfigError
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.figures.minutes import Timed, figure
+from transduce.grammar import grammar
 from transduce.train.prepare import Prepared, text_of
 from transduce.train.run import Run
 

@@ -17,11 +17,11 @@ from transduce.bench.translate import Observed, Report, Speed, prepare, times_as
 from transduce.bench.translate_table import render
 from transduce.bench.translators import HUGGINGFACE, OURS, PEERS, TORCH, Job, translator_of
 from transduce.cli import main
-from transduce.engines.opening import open_reference
+from transduce.engines.loader import open_reference
 from transduce.errors import InputError
 from transduce.exchange.huggingface import write_huggingface
 from transduce.search import Search
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 TRANSFORMERS = importlib.util.find_spec("transformers") is not None
 INSTALLED = [peer for peer in PEERS if peer != HUGGINGFACE or TRANSFORMERS]
@@ -119,7 +119,7 @@ def beginning(text: str) -> str:
 def test_peers_search_with_the_model_that_they_were_given(model, job) -> None:
     """What greedy search writes first is the same everywhere, in float32 and of all words."""
     texts = [source for source, _ in pairs(9)]
-    tokens = load_tokens(model)
+    tokens = load_tokenizer(model)
     greedy = open_reference(model).search(tokens.encode_batch(texts), Search(1, penalty="none"))
     expected = [beginning(tokens.decode(found[0].tokens)) for found in greedy]
     assert len(set(expected)) > 3
@@ -147,7 +147,7 @@ def test_the_ratio_is_the_median_over_the_rounds_of_neighbours_only() -> None:
 def test_ctranslate2s_memory_is_not_that_of_torch() -> None:
     """What computes without torch must not be charged for it."""
     code = (
-        "import sys, transduce.bench.translate_worker, transduce.engines.fast; "
+        "import sys, transduce.bench.translate_worker, transduce.engines.ctranslate2_engine; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

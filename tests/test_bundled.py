@@ -6,14 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from company import in_company
+from batching import arranged
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from transduce.directory import read_description, verify_checksums
-from transduce.engines.fast import Setting
-from transduce.engines.opening import fast_directory, open_engine, open_reference, run_fast
-from transduce.tokens import load_tokens
+from transduce.engines.ctranslate2_engine import Setting
+from transduce.engines.loader import fast_directory, open_engine, open_reference, run_fast
+from transduce.tokenizer import load_tokenizer
 from transduce.translate.translator import BUNDLED, Translator
 
 RESULT = BUNDLED.parents[1] / "results" / "tatoeba-en-de.json"
@@ -27,7 +27,7 @@ def pairs(data):
 
 @pytest.fixture(scope="module")
 def sources(pairs):
-    return load_tokens(BUNDLED).encode_batch([source for source, _ in pairs])
+    return load_tokenizer(BUNDLED).encode_batch([source for source, _ in pairs])
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def best(hypotheses):
 
 
 def bleu(tokens, references):
-    vocabulary = load_tokens(BUNDLED)
+    vocabulary = load_tokenizer(BUNDLED)
     return BLEU().corpus_score([vocabulary.decode(t) for t in tokens], references).score
 
 
@@ -125,7 +125,7 @@ def test_it_scores_what_its_results_say(pairs) -> None:
 def test_1000_sentences_are_translated_the_same_in_any_company(
     fast, sources, found, company
 ) -> None:
-    order, size = in_company(sources[:1000], company)
+    order, size = arranged(sources[:1000], company)
     again = best(fast.search([sources[i] for i in order], batch_size=size))
     assert again == [found[i] for i in order]
 

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.check.oddities import oddities_of
 from transduce.check.overlap import RUN, runs_of
 from transduce.check.sizes import plan_of
 from transduce.check.text import Places
+from transduce.check.text_checks import oddities_of
 from transduce.cli import main
 from transduce.config import TrainConfig
 from transduce.store import Store
@@ -124,9 +124,9 @@ def test_the_batches_that_check_counts_are_those_that_training_reads(
     finally:
         trainer.close()
     assert all(np.array_equal(a, b) for a, (b, _) in zip(plan.batches, read, strict=True))
-    assert plan.parts == trainer.rectangles
+    assert plan.parts == trainer.micro_batches
     assert [ends for _, ends in read] == [False] * (len(read) - 1) + [True]
-    assert np.array_equal(np.sort(np.concatenate(plan.rectangles)), np.arange(len(data.train)))
+    assert np.array_equal(np.sort(np.concatenate(plan.micro_batches)), np.arange(len(data.train)))
 
 
 def test_every_dropped_pair_is_shown_with_the_line_that_it_stands_on(facts, corpus) -> None:

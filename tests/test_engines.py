@@ -9,12 +9,12 @@ import torch
 from models import model_directory, pairs, untrained
 
 from transduce.engines import opening
-from transduce.engines.fast import Setting
-from transduce.engines.opening import open_engine, open_fast, open_reference, run_fast
-from transduce.engines.reference import TorchEngine
+from transduce.engines.ctranslate2_engine import Setting
+from transduce.engines.loader import open_engine, open_fast, open_reference, run_fast
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError, ModelError
 from transduce.search import GREEDY, Search, length_penalty
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def directory(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sources(directory):
-    return load_tokens(directory).encode_batch([source for source, _ in pairs(60)])
+    return load_tokenizer(directory).encode_batch([source for source, _ in pairs(60)])
 
 
 def texts(found):
@@ -111,7 +111,7 @@ def test_ctranslate2_finds_what_torch_finds(tmp_path, sources, settings) -> None
 
 
 def test_both_engines_score_alike(directory, sources) -> None:
-    targets = load_tokens(directory).encode_targets([target for _, target in pairs(60)])
+    targets = load_tokenizer(directory).encode_targets([target for _, target in pairs(60)])
     ours = open_reference(directory).score(sources, targets)
     theirs = fast_as(directory, "float32").score(sources, targets)
     for a, b, target in zip(ours, theirs, targets, strict=True):
@@ -139,9 +139,9 @@ def test_the_fast_engine_begins_with_a_prefix_as_torch_does(directory, sources) 
 def test_the_fast_engine_is_made_once_and_found_again(tmp_path) -> None:
     place = model_directory(tmp_path / "model")
     said: list[str] = []
-    open_engine(place, say=said.append)
+    open_engine(place, log=said.append)
     assert said == ["preparing the fast engine of model, this once"]
-    open_engine(place, say=said.append)
+    open_engine(place, log=said.append)
     assert len(said) == 1
 
 
@@ -164,7 +164,7 @@ def test_a_damaged_fast_engine_is_made_again(tmp_path, harm) -> None:
     open_engine(place)
     (place / "ctranslate2" / harm).write_bytes(b"{}")
     said: list[str] = []
-    engine = open_engine(place, say=said.append)
+    engine = open_engine(place, log=said.append)
     assert engine.name == "ctranslate2"
     assert said == ["preparing the fast engine of model, this once"]
 
@@ -174,7 +174,7 @@ def test_another_models_fast_engine_is_not_used(tmp_path) -> None:
     open_engine(other)
     (other / "ctranslate2").rename(place / "ctranslate2")
     said: list[str] = []
-    open_engine(place, say=said.append)
+    open_engine(place, log=said.append)
     assert said == ["preparing the fast engine of a, this once"]
 
 
@@ -194,13 +194,13 @@ def test_where_one_may_not_write_the_fast_engine_is_kept_in_the_cache(
     assert open_engine(place).name == "ctranslate2"
     assert not (place / "ctranslate2").exists()
     assert list((tmp_path / "cache" / "transduce").iterdir())
-    assert open_engine(place, say=pytest.fail).name == "ctranslate2"
+    assert open_engine(place, log=pytest.fail).name == "ctranslate2"
 
 
 def test_what_ctranslate2_cannot_run_runs_on_torch_and_says_so_once(tmp_path) -> None:
     place = model_directory(tmp_path / "model", attention="additive")
     said: list[str] = []
-    assert open_engine(place, say=said.append).name == "torch"
+    assert open_engine(place, log=said.append).name == "torch"
     assert said[-1] == (
         "the fast engine cannot run this model, torch does: "
         "model.attention = 'additive' cannot be expressed as a CTranslate2 model"
@@ -219,7 +219,7 @@ def test_a_library_that_fails_is_no_reason_to_fail(tmp_path, monkeypatch) -> Non
 
     monkeypatch.setattr(ctranslate2, "Translator", broken)
     said: list[str] = []
-    assert open_engine(place, say=said.append).name == "torch"
+    assert open_engine(place, log=said.append).name == "torch"
     assert said[-1] == "the fast engine cannot run this model, torch does: unsupported CPU"
 
 

@@ -31,7 +31,7 @@ from transduce.evaluate.metrics import (
 from transduce.evaluate.tokenised import language_of, lowercase_tokens, paper_tokens
 from transduce.search import PAPER, Search
 from transduce.store import Store
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 from transduce.train.processes import join
 from transduce.train.run import Run
 from transduce.train.validate import corpus_bleu, validate
@@ -261,7 +261,9 @@ def test_perplexity_is_the_trainers(tmp_path) -> None:
     store = Store.open(run.directory / "data" / "valid")
     assert len(store) == facts["sentences"] == len(pairs)
     with join() as processes:
-        scores = validate(load_model(run.model).model, store, Tokens.load(run.tokens), 0, processes)
+        scores = validate(
+            load_model(run.model).model, store, Tokenizer.load(run.tokens), 0, processes
+        )
     assert facts["perplexity"] == pytest.approx(scores.perplexity, rel=1e-4)
     assert facts["engine"] == "torch"
 

@@ -11,9 +11,9 @@ from models import model_directory, pairs
 
 from transduce import explain
 from transduce.cli import main
-from transduce.engines.opening import open_reference
+from transduce.engines.loader import open_reference
 from transduce.errors import InputError
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 TEXT = "The cat sat because it was tired"
 
@@ -113,7 +113,7 @@ def directory(tmp_path_factory):
 def test_a_trained_model_reads_its_own_translation(directory) -> None:
     text = pairs(1)[0][0]
     example = explain.of_model(directory, text, None)
-    tokens, engine = load_tokens(directory), open_reference(directory)
+    tokens, engine = load_tokenizer(directory), open_reference(directory)
     ((found, *_),) = engine.search([tokens.encode(text)])
     assert example.target_ids[0, 1:].tolist() == list(found.tokens)
     maps = example.model.attention_maps(example.source_ids, example.target_ids)

@@ -7,9 +7,9 @@ from models import model_directory, pairs
 
 from transduce.cli import main
 from transduce.engines import convert
-from transduce.engines.opening import open_reference
+from transduce.engines.loader import open_reference
 from transduce.search import GREEDY
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_ctranslate2s_own_api_translates_with_an_export(directory, tmp_path) -> 
     result = export(directory, tmp_path / "out", "--sentences", str(sentences))
     assert result.exit_code == 0, result.output
     assert "exported; log-probabilities differ by at most" in result.stderr
-    tokens = load_tokens(tmp_path / "out")
+    tokens = load_tokenizer(tmp_path / "out")
     texts = [source for source, _ in pairs(12)]
     translator = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
     found = translator.translate_batch(

@@ -8,9 +8,9 @@ from transduce.corpus.filters import (
     Digests,
     Rules,
     Tally,
+    check_not_swapped,
+    check_usable,
     keep,
-    refuse_hopeless,
-    refuse_swapped,
 )
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import read_pairs
@@ -100,7 +100,7 @@ def test_the_report_is_one_line() -> None:
 def test_a_corpus_with_one_language_on_both_sides_is_refused() -> None:
     _, tally = kept([Pair(f"dog {i}", f"dog {i}") for i in range(6)] + [Pair("a", "b")])
     with pytest.raises(InputError) as caught:
-        refuse_hopeless(tally)
+        check_usable(tally)
     assert str(caught.value) == (
         "6 of 7 pairs have the same text on both sides: is one language given twice? "
         "If it is meant, set data.drop_identical = false"
@@ -110,7 +110,7 @@ def test_a_corpus_with_one_language_on_both_sides_is_refused() -> None:
 def test_a_corpus_of_which_nothing_is_left_is_refused() -> None:
     _, tally = kept([Pair("", "x"), Pair("y", " ")])
     with pytest.raises(InputError) as caught:
-        refuse_hopeless(tally)
+        check_usable(tally)
     assert str(caught.value) == (
         "no pair is left to train on: 2 pairs read, 0 kept; dropped: 2 empty"
     )
@@ -121,10 +121,10 @@ def test_swapped_validation_data_is_refused(data) -> None:
         folder = data / "multi30k"
         return read_pairs([folder / f"{split}.{source}.gz"], [folder / f"{split}.{target}.gz"])
 
-    refuse_swapped(read("train", "en", "de"), read("val", "en", "de"))
-    refuse_swapped(read("train", "fr", "de"), read("val", "fr", "de"))
+    check_not_swapped(read("train", "en", "de"), read("val", "en", "de"))
+    check_not_swapped(read("train", "fr", "de"), read("val", "fr", "de"))
     with pytest.raises(InputError) as caught:
-        refuse_swapped(read("train", "en", "de"), read("val", "de", "en"))
+        check_not_swapped(read("train", "en", "de"), read("val", "de", "en"))
     assert str(caught.value) == (
         "the validation data is swapped: its source reads like the training data's target; "
         "give both in the same order"
@@ -133,5 +133,5 @@ def test_swapped_validation_data_is_refused(data) -> None:
 
 def test_languages_that_share_their_words_are_not_taken_for_swapped() -> None:
     digits = [Pair(str(i), str(i)[::-1]) for i in range(100, 200)]
-    refuse_swapped(digits, digits)
-    refuse_swapped(digits, [])
+    check_not_swapped(digits, digits)
+    check_not_swapped(digits, [])

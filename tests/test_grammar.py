@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from transduce.corpus.builtin import english, german, times, to_german, verbs, words
-from transduce.corpus.builtin.german import CASES
-from transduce.corpus.builtin.grammar import Split, generate, sample, sentences, split_of, translate
-from transduce.corpus.builtin.lexicon import Determiner, Phrase, Verb
-from transduce.corpus.builtin.nouns import NOUN, NOUNS, PLACE
-from transduce.corpus.builtin.syntax import (
+from transduce.corpus.pair import Pair
+from transduce.grammar import english, german, times, to_german, verbs, words
+from transduce.grammar.german import CASES
+from transduce.grammar.grammar import Split, generate, sample, sentences, split_of, translate
+from transduce.grammar.lexicon import Determiner, Phrase, Verb
+from transduce.grammar.nouns import NOUN, NOUNS, PLACE
+from transduce.grammar.syntax import (
     Clause,
     Comparison,
     Complex,
@@ -38,7 +39,7 @@ from transduce.corpus.builtin.syntax import (
     Toward,
     VerbPhrase,
 )
-from transduce.corpus.builtin.words import (
+from transduce.grammar.words import (
     ADJECTIVE,
     ALL_ADJECTIVES,
     BARE,
@@ -63,7 +64,6 @@ from transduce.corpus.builtin.words import (
     A,
     I,
 )
-from transduce.corpus.pair import Pair
 
 ALL_VERBS: tuple[Verb, ...] = tuple(
     verb
@@ -84,7 +84,7 @@ ANNA, PETER = WOMEN[0], MEN[0]
 def pairs_of(split: Split, n: int, hash_seed: str = "0") -> list[Pair]:
     """Drawn in a process of its own, where calls are not type-checked: twenty times as fast."""
     program = (
-        "from itertools import islice; from transduce.corpus.builtin.grammar import generate\n"
+        "from itertools import islice; from transduce.grammar.grammar import generate\n"
         f"for pair in islice(generate({split!r}, 7), {n}):\n"
         "    print(pair.source, pair.target, sep='\\t')"
     )

@@ -14,14 +14,14 @@ from torch.nn.functional import cross_entropy
 from transduce.checkpoint import load_model, save_model
 from transduce.cli import main
 from transduce.config import ModelConfig
-from transduce.corpus.builtin import grammar
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ModelError
 from transduce.exchange import huggingface
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
+from transduce.grammar import grammar
 from transduce.model import Transformer
 from transduce.search import Search
-from transduce.tokens import EOS, Tokens
+from transduce.tokenizer import EOS, Tokenizer
 
 transformers = pytest.importorskip("transformers")
 # it recommends what it then makes no use of
@@ -166,8 +166,8 @@ SENTENCES = [text for pair in PAIRS for text in (pair.source, pair.target)]
 
 
 @pytest.fixture(scope="module")
-def tokens(tmp_path_factory) -> Tokens:
-    return Tokens.learn(SENTENCES, 600, tmp_path_factory.mktemp("tokens") / "tokens.model")
+def tokens(tmp_path_factory) -> Tokenizer:
+    return Tokenizer.learn(SENTENCES, 600, tmp_path_factory.mktemp("tokens") / "tokens.model")
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +265,7 @@ def test_an_export_imported_again_reads_and_translates_the_same(
     assert found == wanted
 
 
-def swapped(tokens: Tokens) -> dict[str, bytes]:
+def swapped(tokens: Tokenizer) -> dict[str, bytes]:
     files = huggingface_files(tokens)
     numbers = json.loads(files["vocab.json"])
     numbers["▁"], numbers["e"] = numbers["e"], numbers["▁"]
@@ -301,7 +301,7 @@ def test_without_transformers_an_export_is_read_by_transduce_and_says_so(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     said: list[str] = []
-    write_huggingface(model, tmp_path / "out", tokens, say=said.append)
+    write_huggingface(model, tmp_path / "out", tokens, log=said.append)
     assert "as transduce reads them; transformers is not installed" in said[0]
     monkeypatch.setattr(huggingface, "_tokenizer_files", swapped)
     with pytest.raises(ModelError, match=r"does not read 'A dog runs on the beach\.'"):

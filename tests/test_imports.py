@@ -10,11 +10,13 @@ PACKAGE = Path(__file__).parents[1] / "transduce"
 # A stage imports only earlier stages.
 STAGES = [
     "errors",
+    "log",
     "atomic",
     "machine",
     "config",
     "corpus",
-    "tokens",
+    "grammar",
+    "tokenizer",
     "store",
     "batches",
     "model",

@@ -218,7 +218,7 @@ def test_what_is_no_number_is_left_out_of_the_curves() -> None:
         {"step": 1, "event": "train", "loss": 3.0, "perplexity": math.inf, "learning_rate": 1},
         {"step": 2, "event": "train", "loss": math.nan, "perplexity": 2.0, "learning_rate": 1},
         {"step": 2, "event": "validation", "perplexity": 5.0, "bleu": None},
-        {"step": 2, "event": "retreat"},
+        {"step": 2, "event": "rollback"},
     ]
     curves = curves_of(record)
     assert curves.loss == Series((1,), (3.0,))

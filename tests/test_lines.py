@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from transduce.corpus import reading
 from transduce.errors import InputError
-from transduce.translate.lines import Output, clean, one_line, read_lines
+from transduce.translate.lines import OutputFile, clean, one_line, read_lines
 
 
 def lines_of(content: bytes) -> tuple[list[str], list[str]]:
@@ -103,7 +103,7 @@ def test_no_character_can_break_an_output_line() -> None:
 
 
 def written(file, lines, resume=False, fail=False) -> int:
-    with Output(file, resume) as output:
+    with OutputFile(file, resume) as output:
         for line in lines:
             output.write(line)
         if fail:
@@ -117,7 +117,7 @@ def names(folder) -> set[str]:
 
 def test_an_output_has_its_name_only_when_it_is_complete(tmp_path) -> None:
     file = tmp_path / "out.de"
-    with Output(file) as output:
+    with OutputFile(file) as output:
         output.write("eins")
         assert names(tmp_path) == {"out.de.partial"}
         assert (tmp_path / "out.de.partial").read_bytes() == b"eins\n"
@@ -159,7 +159,7 @@ def test_an_output_broken_off_at_any_byte_resumes_to_the_same_file(
     whole = "".join(f"{line}\n" for line in lines).encode()
     broken = whole[: data.draw(st.integers(0, len(whole)))]
     (file.parent / f"out{suffix}").write_bytes(broken)
-    with Output(file, resume=True) as output:
+    with OutputFile(file, resume=True) as output:
         assert output.done == broken.count(b"\n")
         inputs = iter(lines)
         output.skip(inputs)
@@ -189,7 +189,7 @@ def test_a_resumed_failure_can_be_resumed_again(tmp_path) -> None:
 def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> None:
     file = tmp_path / "out"
     file.write_bytes(b"1\n2\n3\nhalf")
-    with pytest.raises(InputError) as caught, Output(file, resume=True) as output:
+    with pytest.raises(InputError) as caught, OutputFile(file, resume=True) as output:
         output.skip(iter(["a", "b"]))
     assert str(caught.value) == (
         f"{file} has 3 lines already but the input only 2: "

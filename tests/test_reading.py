@@ -71,7 +71,7 @@ def test_control_characters_become_spaces_and_are_counted(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"fine\na\x00b\rc\td\n\x1b\n")
     (tmp_path / "b").write_bytes(b"1\n2\n3\x00\n")
     said: list[str] = []
-    got = pairs([tmp_path / "a"], [tmp_path / "b"], say=said.append)
+    got = pairs([tmp_path / "a"], [tmp_path / "b"], log=said.append)
     assert got == [Pair("fine", "1"), Pair("a b c d", "2"), Pair(" ", "3 ")]
     assert said == [
         f"{tmp_path / 'a'}: control characters read as spaces: 4, the first on line 2",

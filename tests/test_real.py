@@ -8,15 +8,15 @@ import sys
 
 import pytest
 import sacrebleu
+from batching import arranged
 from click.testing import CliRunner
-from company import in_company
 
 from transduce.cli import main
-from transduce.engines.fast import Setting
-from transduce.engines.opening import fast_directory, open_fast, open_reference, run_fast
+from transduce.engines.ctranslate2_engine import Setting
+from transduce.engines.loader import fast_directory, open_fast, open_reference, run_fast
 from transduce.machine import cores
 from transduce.search import PAPER, length_penalty
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 from transduce.train.run import read_metrics
 
 pytestmark = pytest.mark.slow
@@ -55,7 +55,7 @@ def model(run):
 @pytest.fixture(scope="module")
 def sources(data, model):
     text = lines(data / "multi30k" / "test_2016_flickr.en.gz")
-    return load_tokens(model).encode_batch(text)
+    return load_tokenizer(model).encode_batch(text)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def best(hypotheses):
 
 
 def bleu(model, tokens, references):
-    vocabulary = load_tokens(model)
+    vocabulary = load_tokenizer(model)
     texts = [vocabulary.decode(ids) for ids in tokens]
     return sacrebleu.corpus_bleu(texts, references).score
 
@@ -97,14 +97,14 @@ def test_it_has_learned_something(model, found, references) -> None:
 def test_1000_sentences_are_translated_the_same_in_any_company(
     fast, sources, found, company
 ) -> None:
-    order, size = in_company(sources, company)
+    order, size = arranged(sources, company)
     again = best(fast.search([sources[i] for i in order], batch_size=size))
     assert again == [found[i] for i in order]
 
 
 @pytest.mark.parametrize("company", ["sevens", "shuffled"])
 def test_so_they_are_by_torch(model, sources, by_torch, company) -> None:
-    order, size = in_company(sources, company)
+    order, size = arranged(sources, company)
     again = best(open_reference(model).search([sources[i] for i in order], batch_size=size))
     assert again == [by_torch[i] for i in order]
 

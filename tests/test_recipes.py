@@ -13,8 +13,8 @@ from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
 from transduce.cli.train import train_command
 from transduce.config import resolve
-from transduce.corpus.builtin import grammar
 from transduce.evaluate.tokenised import language_of
+from transduce.grammar import grammar
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(RECIPES.glob("*.sh"))

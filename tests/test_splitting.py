@@ -5,7 +5,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 from transduce.translate.splitting import Piece, sentences, split
 
 AWKWARD = st.sampled_from(
@@ -183,7 +183,7 @@ def test_the_work_is_proportional_to_the_length_of_a_line(part) -> None:
 
 def test_pieces_are_filled_as_far_as_the_vocabulary_allows(tmp_path) -> None:
     sentence = "A small dog runs, with a big stick, along the sunny beach."
-    tokens = Tokens.learn([sentence], 300, tmp_path / "tokens.model")
+    tokens = Tokenizer.learn([sentence], 300, tmp_path / "tokens.model")
     most = 2 * len(tokens.encode(sentence)) + 3
     text = " ".join([sentence] * 7)
     pieces = split(text, lambda piece: len(tokens.encode(piece)) <= most)

@@ -14,16 +14,16 @@ from transduce.corpus.pair import Pair
 from transduce.corpus.reading import fingerprint, read_pairs
 from transduce.errors import InputError
 from transduce.store import Store, build_store
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 
 TEXT = st.text("ab ▁\u00a0ü😀", max_size=40)
 KEEP_ALL = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
 
 
 @pytest.fixture(scope="module")
-def tokens(tmp_path_factory) -> Tokens:
+def tokens(tmp_path_factory) -> Tokenizer:
     file = tmp_path_factory.mktemp("tokens") / "tokens.model"
-    return Tokens.learn(["a dog runs", "ein Hund rennt", "ab ba"], 300, file)
+    return Tokenizer.learn(["a dog runs", "ein Hund rennt", "ab ba"], 300, file)
 
 
 def some_pairs(count: int) -> list[Pair]:
@@ -69,13 +69,13 @@ def test_pairs_of_too_many_tokens_are_dropped_and_counted(tmp_path, tokens) -> N
 
 def test_a_text_far_too_long_is_not_encoded_to_know_that(tmp_path, tokens, monkeypatch) -> None:
     lengths: list[int] = []
-    encode = Tokens.encode_arrays
+    encode = Tokenizer.encode_arrays
 
     def spy(self, texts):
         lengths.extend(map(len, texts))
         return encode(self, texts)
 
-    monkeypatch.setattr(Tokens, "encode_arrays", spy)
+    monkeypatch.setattr(Tokenizer, "encode_arrays", spy)
     pairs = [Pair("dog", "Hund"), Pair("x" * 10**6, "y" * 10**6)]
     assert build_store(pairs, tokens, tmp_path / "c", 20).tally.dropped["too long"] == 1
     assert max(lengths) < 1000

@@ -241,8 +241,8 @@ def test_a_loss_that_is_not_a_number_is_answered_by_going_back(
     result = train(tmp_path / "run", corpus, *QUICK, "train.steps=12")
     assert "the loss was not a number at step 8: back to step 5 with half" in result.stderr
     record = read_metrics(tmp_path / "run" / "metrics.jsonl")
-    (retreat,) = [entry for entry in record if entry["event"] == "retreat"]
-    assert (retreat["step"], retreat["failed_step"]) == (5, 8)
+    (rollback,) = [entry for entry in record if entry["event"] == "rollback"]
+    assert (rollback["step"], rollback["failed_step"]) == (5, 8)
     rates = {e["step"]: e["learning_rate"] for e in record if e["event"] == "train"}
     assert rates[12] == pytest.approx(rates[5] * 12 / 5 / 2)
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from models import model_directory, pairs
 
 from transduce.cli import main
-from transduce.engines.opening import open_engine
+from transduce.engines.loader import open_engine
 from transduce.search import Hypothesis, Search
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 from transduce.translate.translator import Translator
 
 HOSTILE = [
@@ -163,7 +163,7 @@ LOOP = "der Hund der Hund der Hund der Hund der Hund der Hund der Hund"
     ],
 )
 def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) -> None:
-    tokens = load_tokens(directory)
+    tokens = load_tokenizer(directory)
     engine = Script(tokens, [first], [first, "der alte Hund sieht die Katze"])
     (result,) = Translator(tokens, engine).results(["the old dog sees the big cat"])
     assert result.translation == "der alte Hund sieht die Katze"
@@ -173,7 +173,7 @@ def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) 
 
 
 def test_what_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
-    tokens = load_tokens(directory)
+    tokens = load_tokenizer(directory)
     engine = Script(tokens, [LOOP], [LOOP, LOOP])
     (result,) = Translator(tokens, engine).results(["the old dog sees the big cat"])
     assert result.translation == LOOP
@@ -181,7 +181,7 @@ def test_what_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
 
 
 def test_what_looks_right_is_searched_once(directory) -> None:
-    tokens = load_tokens(directory)
+    tokens = load_tokenizer(directory)
     engine = Script(tokens, ["der Hund sieht die Katze"], ["nein"])
     (result,) = Translator(tokens, engine).results(["the dog sees the cat"])
     assert (result.flags, len(engine.searches)) == ((), 1)
@@ -260,7 +260,7 @@ def test_score_prints_the_score_that_translate_prints(tmp_path) -> None:
     texts = [source for source, _ in pairs(60)]
     words = ["--model", directory, "--engine", "torch", "--json"]
     translated = [json.loads(line) for line in run("translate", *words, *texts)]
-    tokens = load_tokens(directory)
+    tokens = load_tokenizer(directory)
     kept = [
         entry
         for entry in translated  # whose text is cut into the same tokens again

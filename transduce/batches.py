@@ -10,10 +10,10 @@ from jaxtyping import Int, Int64
 from torch import Tensor
 
 from transduce.store import Lengths, Side, Store
-from transduce.tokens import BOS, EOS, PAD
+from transduce.tokenizer import BOS, EOS, PAD
 
-POOL = 128  # rectangles that are sorted together: more of them pad less, fewer mix better
-ENOUGH = 96  # rectangles an epoch, of which less than 5 % is padding
+POOL = 128  # micro_batches that are sorted together: more of them pad less, fewer mix better
+ENOUGH = 96  # micro_batches an epoch, of which less than 5 % is padding
 SMALLEST = 2048  # tokens of a rectangle that is still worth its overhead
 
 Indices = Int64[np.ndarray, " _"]  # rows of a store
@@ -21,7 +21,7 @@ Indices = Int64[np.ndarray, " _"]  # rows of a store
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as rectangles of ids: what the encoder reads, the decoder reads and should say."""
+    """A padded micro-batch: what the encoder reads, what the decoder reads and should predict."""
 
     source: Int[Tensor, "rows source"]  # ids EOS
     target_in: Int[Tensor, "rows target"]  # BOS ids
@@ -46,32 +46,36 @@ def plan_epoch(
     tokens_per_batch: int,
     seed: int,
     epoch: int,
-    rectangles: int = 1,
+    micro_batches: int = 1,
 ) -> list[Indices]:
     """The batches of an epoch, each sentence once, as a function of the seed and the epoch.
 
-    A batch is `rectangles` rectangles of like sentences, each of at most tokens_per_batch ÷
-    rectangles tokens a side, counting padding, BOS and EOS; a longer sentence is a rectangle by
-    itself. `split` finds the rectangles again, or shares the batch between processes: the batch is
-    the same whatever their number.
+    A batch consists of `micro_batches` padded micro-batches of sentences of similar length, each of
+    at most tokens_per_batch ÷ micro_batches tokens a side, counting padding, BOS and EOS; a longer
+    sentence is a micro-batch by itself. `split` recovers the micro-batches, or divides the batch
+    among processes: the batch does not depend on their number.
     """
     rng = np.random.default_rng([seed, epoch])
     longest = _longest(source_lengths, target_lengths)
-    budget = max(1, tokens_per_batch // rectangles)
+    budget = max(1, tokens_per_batch // micro_batches)
     pools = max(1, round(int(longest.sum()) / budget / POOL))
     order = _by_length(longest, source_lengths, target_lengths, pools, rng)
     # the first is cut short at random, so that the others do not begin where they always did
     edges = _cut(longest[order], budget, int(budget * rng.uniform(0.1, 1)))
     parts = [order[start:end] for start, end in pairwise(edges)]
     parts = [parts[place] for place in rng.permutation(len(parts))]
-    batches = [parts[start : start + rectangles] for start in range(0, len(parts), rectangles)]
+    batches = [
+        parts[start : start + micro_batches] for start in range(0, len(parts), micro_batches)
+    ]
     return [
         np.concatenate(sorted(batch, key=lambda part: int(longest[part[0]]))) for batch in batches
     ]
 
 
-def rectangles_for(source_lengths: Lengths, target_lengths: Lengths, tokens_per_batch: int) -> int:
-    """In how many rectangles to compute a batch so that less than 5 % of it is padding.
+def micro_batches_for(
+    source_lengths: Lengths, target_lengths: Lengths, tokens_per_batch: int
+) -> int:
+    """In how many micro_batches to compute a batch so that less than 5 % of it is padding.
 
     One, unless the corpus is so small that an epoch has only few batches.
     """
@@ -105,7 +109,7 @@ def split(
 
 def collate(store: Store, indices: Indices) -> Batch:
     """The sentences as tensors, padded on the right."""
-    source, target = _rectangle(store.sources, indices), _rectangle(store.targets, indices)
+    source, target = _padded_rows(store.sources, indices), _padded_rows(store.targets, indices)
     begin = np.full((len(indices), 1), BOS)
     return Batch(
         source=torch.from_numpy(_with_end(source, store.source_lengths[indices])),
@@ -115,7 +119,7 @@ def collate(store: Store, indices: Indices) -> Batch:
 
 
 def padding(batches: list[Indices], source_lengths: Lengths, target_lengths: Lengths) -> float:
-    """The share of the rectangles' cells, of both sides, that holds nothing."""
+    """The share of the micro_batches' cells, of both sides, that holds nothing."""
     filled = int(source_lengths.sum()) + int(target_lengths.sum()) + 2 * len(source_lengths)
     cells = sum(
         len(batch) * (int(source_lengths[batch].max()) + int(target_lengths[batch].max()) + 2)
@@ -155,7 +159,7 @@ def _by_length(
 
 
 def _cut(longest: Int64[np.ndarray, " rows"], budget: int, first: int) -> list[int]:
-    """Where rectangles begin and end that are as large as the budget allows; `first` is theirs."""
+    """The edges of micro-batches that are as large as the budget; `first` is that of the first."""
     edges = [0]
     while edges[-1] < len(longest):
         start, limit = edges[-1], budget if len(edges) > 1 else first
@@ -165,7 +169,7 @@ def _cut(longest: Int64[np.ndarray, " rows"], budget: int, first: int) -> list[i
     return edges
 
 
-def _rectangle(side: Side, indices: Indices) -> Int64[np.ndarray, "rows longest"]:
+def _padded_rows(side: Side, indices: Indices) -> Int64[np.ndarray, "rows longest"]:
     lengths = side.lengths[indices]
     column = np.arange(lengths.max(initial=0))
     inside = column < lengths[:, None]

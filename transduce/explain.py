@@ -13,11 +13,11 @@ from torch import Tensor
 
 from transduce.checkpoint import load_model
 from transduce.config import ModelConfig
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError
 from transduce.model import Transformer
 from transduce.model.attention import Mask, MultiHeadAttention, causal_mask
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 BOS, EOS = "<s>", "</s>"
 PAGE = 100  # columns of text
@@ -79,7 +79,7 @@ def example(text: str, target: str | None, seed: int) -> Example:
 
 def of_model(directory: Path, text: str, target: str | None) -> Example:
     """A trained model reading a sentence and a translation: its own, if none is given."""
-    model, tokens = load_model(directory).model, load_tokens(directory)
+    model, tokens = load_model(directory).model, load_tokenizer(directory)
     source = tokens.encode(text)
     if not source:
         raise InputError("there is no word to explain: give a sentence")
@@ -99,7 +99,7 @@ def of_model(directory: Path, text: str, target: str | None) -> Example:
 
 
 def _pieces(vocabulary: Sequence[str], ids: Sequence[int]) -> list[str]:
-    """Tokens for people: a hyphen before what goes on with a word."""
+    """Tokenizer for people: a hyphen before what goes on with a word."""
     pieces = [vocabulary[i] for i in ids]
     return [p[1:] or "▁" if p.startswith("▁") else f"-{p}" for p in pieces]
 

@@ -64,7 +64,7 @@ class History:
     tokens: int  # target tokens seen
     seconds: float
     finished: bool
-    retreats: int  # times that the loss was not a number
+    rollbacks: int  # times that the loss was not a number
     trained_by: str | None  # a process that is at it now
     training: Corpus | None
     validation: Corpus | None
@@ -99,7 +99,7 @@ def read_history(run: Run) -> History:
         tokens=reached.get("tokens", 0),
         seconds=float(reached.get("seconds", 0.0)),
         finished=bool(finals),
-        retreats=sum(entry.get("event") == "retreat" for entry in metrics),
+        rollbacks=sum(entry.get("event") == "rollback" for entry in metrics),
         trained_by=trainer_of(run),
         training=_corpus(run.data / "train"),
         validation=_corpus(run.data / "valid"),
@@ -199,8 +199,8 @@ def _state(history: History) -> list[str]:
         f"{history.tokens:,} target tokens, {clock(history.seconds)} of training",
         now,
     ]
-    if history.retreats:
-        lines.append(f"the loss was not a number {history.retreats} times, and it went back")
+    if history.rollbacks:
+        lines.append(f"the loss was not a number {history.rollbacks} times, and it went back")
     return lines
 
 

@@ -18,10 +18,10 @@ from jaxtyping import Integer
 from pydantic import NonNegativeInt, PositiveInt, TypeAdapter
 
 from transduce import atomic
-from transduce.corpus.filters import Reason, Rules, Tally, keep, refuse_hopeless
+from transduce.corpus.filters import Reason, Rules, Tally, check_usable, keep
 from transduce.corpus.pair import Pair
 from transduce.errors import InputError
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 
 CHUNK = 2000  # pairs that a thread encodes at a time
 OFFSET = np.dtype("<i8")
@@ -113,7 +113,7 @@ class Store:
 
 def build_store(
     pairs: Iterable[Pair],
-    tokens: Tokens,
+    tokens: Tokenizer,
     directory: Path,
     max_length: int,
     *,
@@ -140,7 +140,7 @@ def build_store(
                 if encoded.too_long:
                     tally.dropped["too long"] += encoded.too_long
                 progress(tally.read)
-        refuse_hopeless(tally)
+        check_usable(tally)
         meta = Meta(
             version=1,
             pairs=source.pairs,
@@ -166,7 +166,7 @@ class _Encoded:
 
 
 def _encode_all(
-    pairs: Iterable[Pair], tokens: Tokens, max_length: int, threads: int
+    pairs: Iterable[Pair], tokens: Tokenizer, max_length: int, threads: int
 ) -> Iterator[_Encoded]:
     """The pairs encoded, in order: threads encode chunks while this one reads on."""
     pairs = iter(pairs)
@@ -180,7 +180,7 @@ def _encode_all(
             yield waiting.popleft().result()
 
 
-def _encode(chunk: list[Pair], tokens: Tokens, max_length: int) -> _Encoded:
+def _encode(chunk: list[Pair], tokens: Tokenizer, max_length: int) -> _Encoded:
     reach = max_length * tokens.longest_piece  # a longer text has too many tokens in any case
     short = [pair for pair in chunk if max(len(pair.source), len(pair.target)) <= reach]
     sources = tokens.encode_arrays([pair.source for pair in short])

@@ -11,14 +11,15 @@ from tempfile import TemporaryDirectory
 from transduce.batches import plan_epoch
 from transduce.bench.bleu_report import Point, Report, points_of, reached, settings_of
 from transduce.bench.machine import machine
-from transduce.bench.peers import NAMES, OURS, PEERS, refuse_absent, silence_transformers
+from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import worker
 from transduce.bench.systems import loss_of, marian_directory
-from transduce.bench.train import Export, Say, new_model
+from transduce.bench.train import Export, new_model
 from transduce.checkpoint import load_model, save_model
 from transduce.config import Config, TrainConfig
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ConfigError
+from transduce.log import Log
 from transduce.model import Transformer
 from transduce.search import GREEDY
 from transduce.train.prepare import Prepared, Text, prepare
@@ -47,29 +48,29 @@ class Race:
     peer: str = PEER
 
 
-def bench_bleu(folder: Path, race: Race, export: Export, read: Read, say: Say) -> Report:
+def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -> Report:
     """Trains one system after the other; `export` writes and `read` reads Hugging Face's form.
 
     What is measured is kept at once, in a file for each system. A system that was interrupted is
     begun again; one that had finished is not.
     """
-    refuse_absent([race.peer], {PEER: PEERS[PEER]})
-    refuse_what_peers_lack(race.config.train)
+    check_exists([race.peer], {PEER: PEERS[PEER]})
+    check_peers_support(race.config.train)
     run = Run(folder / "run")
     with run.locked():
-        data = set_up(run, race, export, say)
+        data = set_up(run, race, export, log)
         config = read_config(run).train
         for name in (OURS, race.peer):
             file = record_of(folder, name)
             found = points_of(file)
             if found and found[-1].step == config.steps:
-                say(f"{NAMES[name]} was measured before: {file}")
+                log(f"{NAMES[name]} was measured before: {file}")
                 continue
             if found:
                 aside = file.replace(file.with_suffix(".interrupted.jsonl"))
                 step = f"{found[-1].step:,}"
-                say(f"{NAMES[name]} was interrupted after step {step} ({aside}): it begins again")
-            train_system(run, name, data, file, read, say)
+                log(f"{NAMES[name]} was interrupted after step {step} ({aside}): it begins again")
+            train_system(run, name, data, file, read, log)
     ours, theirs = (points_of(record_of(folder, name)) for name in (OURS, race.peer))
     return Report(
         machine=machine(),
@@ -89,16 +90,16 @@ def record_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.jsonl"
 
 
-def set_up(run: Run, race: Race, export: Export, say: Say) -> Prepared:
+def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     """Leaves in a run its settings, the encoded text and the first weights, in both forms."""
-    data = prepare(run, race.config.data, race.train, race.valid, say, lambda _what, _count: None)
+    data = prepare(run, race.config.data, race.train, race.valid, log, lambda _what, _count: None)
     model = race.config.model.replace(vocab_size=data.tokens.vocab_size)
     steps = race.config.train.steps
     if race.epochs is not None:
         steps = steps_of(race.epochs, data, race.config.train)
     train = race.config.train.replace(steps=steps, validate_steps=race.every)
     config = race.config.replace(model=model, train=train)
-    refuse_another_race(run, config)
+    check_same_race(run, config)
     write_config(run.config, config)
     if not run.model.exists():
         save_model(run.model, new_model(run))
@@ -116,7 +117,7 @@ def steps_of(epochs: int, data: Prepared, train: TrainConfig) -> int:
     )
 
 
-def refuse_what_peers_lack(train: TrainConfig) -> None:
+def check_peers_support(train: TrainConfig) -> None:
     """Both systems do the same, so a setting that only one of them has is none."""
     plain = TrainConfig()
     for name in PLAIN:
@@ -126,7 +127,7 @@ def refuse_what_peers_lack(train: TrainConfig) -> None:
         raise ConfigError("both systems compute in float32: leave out train.precision")
 
 
-def refuse_another_race(run: Run, config: Config) -> None:
+def check_same_race(run: Run, config: Config) -> None:
     """What was measured with other settings is compared with nothing."""
     if not run.config.exists():
         return
@@ -139,7 +140,7 @@ def refuse_another_race(run: Run, config: Config) -> None:
             )
 
 
-def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, say: Say) -> None:
+def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, log: Log) -> None:
     """Trains a system from its first step to its last, and keeps a point at every look."""
     config, seconds = read_config(run).train, 0.0
     looks = [0, *range(config.validate_steps, config.steps, config.validate_steps), config.steps]
@@ -155,7 +156,7 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, sa
             model = load_model(weights).model if name == OURS else read(weights)
             point = Point(step, seconds, *score(model, data), load)
             record.write(json.dumps(asdict(point)) + "\n")
-            say(
+            log(
                 f"{NAMES[name]}, step {step:,} of {config.steps:,}: BLEU {point.bleu:.2f} after "
                 f"{point.minutes:.1f} minutes, loss {point.loss:.3f}"
             )

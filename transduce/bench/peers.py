@@ -14,14 +14,14 @@ from transduce.errors import UserError
 from transduce.model import Transformer
 from transduce.model.attention import MultiHeadAttention
 from transduce.model.positions import sinusoids
-from transduce.tokens import PAD
+from transduce.tokenizer import PAD
 
 OURS = "transduce"
 PEERS = {"torch": "torch.nn.Transformer", "huggingface": "Hugging Face Marian"}
 NAMES = {OURS: OURS, **PEERS}
 
 
-def refuse_absent(peers: Sequence[str], known: Collection[str]) -> None:
+def check_exists(peers: Sequence[str], known: Collection[str]) -> None:
     """Refuses a peer that is unknown or not installed."""
     for peer in peers:
         if peer not in known:

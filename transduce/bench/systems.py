@@ -14,7 +14,7 @@ from transduce.checkpoint import load_model
 from transduce.config import TrainConfig
 from transduce.schedule import learning_rate
 from transduce.store import Store
-from transduce.tokens import PAD
+from transduce.tokenizer import PAD
 from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import reopen
 from transduce.train.processes import Processes

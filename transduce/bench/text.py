@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from transduce.corpus.builtin import grammar
 from transduce.corpus.reading import read_lines, read_pairs
 from transduce.errors import InputError
+from transduce.grammar import grammar
 from transduce.train.prepare import BUILTIN
 
 MULTI30K = "Multi30k, English → German"
@@ -16,7 +16,7 @@ BUILT_IN = "the built-in corpus, English → German"
 
 @dataclass(frozen=True)
 class Sentences:
-    """Lines to translate."""
+    """TextFile to translate."""
 
     what: str
     sources: list[str]

@@ -14,13 +14,14 @@ import torch
 
 from transduce.batches import Indices
 from transduce.bench.machine import machine
-from transduce.bench.peers import NAMES, OURS, PEERS, refuse_absent, silence_transformers
+from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import rotated, worker
 from transduce.bench.systems import batches_of, marian_directory
 from transduce.bench.table import Column, render_table
 from transduce.bench.text import BUILT_IN, MULTI30K, multi30k
 from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
+from transduce.log import Log
 from transduce.machine import matmul_peak
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
@@ -35,7 +36,6 @@ TURN = 3  # steps that a system takes before it is the next one's turn
 # Short, so that within the few steps of a benchmark the loss falls enough to be compared.
 SCHEDULE = {"warmup_steps": 400, "lr_factor": 1.0}
 
-Say = Callable[[str], None]
 Export = Callable[[Transformer, Path], None]
 
 
@@ -74,21 +74,21 @@ def bench_train(
     tokens: int,
     files: tuple[Path, ...],
     export: Export,
-    say: Say,
+    log: Log,
 ) -> Report:
     """Trains each shape in every system; `export` writes a Hugging Face directory."""
-    refuse_absent(peers, PEERS)
+    check_exists(peers, PEERS)
     load = os.getloadavg()[0]
     peak, measured, data = 0.0, [], ""
     for shape in shapes:
         with TemporaryDirectory(prefix="transduce-bench-") as folder:
             run = Run(Path(folder))
-            data = set_up(run, bench_config(shape, tokens), files, say)
+            data = set_up(run, bench_config(shape, tokens), files, log)
             if "huggingface" in peers:
                 silence_transformers()
                 export(new_model(run), marian_directory(run))
             peak = max(peak, matmul_peak())
-            measured.append((shape, measure(run, [OURS, *peers], steps, shape, say)))
+            measured.append((shape, measure(run, [OURS, *peers], steps, shape, log)))
             peak = max(peak, matmul_peak())
     results = [
         speed_of(shape, name, systems, peak) for shape, systems in measured for name in systems
@@ -101,15 +101,15 @@ def bench_config(shape: str, tokens: int) -> Config:
     return config.replace(train=config.train.replace(tokens_per_batch=tokens, **SCHEDULE))
 
 
-def set_up(run: Run, config: Config, files: tuple[Path, ...], say: Say) -> str:
+def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     """Leaves in a run its settings, the encoded text and the first weights; names the text.
 
     The network keeps its whole vocabulary where the text supports less, so that the pre-softmax
     layer costs what it costs.
     """
     write_config(run.config, config)
-    text, what = find_text(run, files, say)
-    prepare(run, config.data, text, None, say, lambda _what, _count: None)
+    text, what = find_text(run, files, log)
+    prepare(run, config.data, text, None, log, lambda _what, _count: None)
     save_model(run.model, new_model(run))
     return what
 
@@ -120,7 +120,7 @@ def new_model(run: Run) -> Transformer:
     return Transformer(config.model)
 
 
-def find_text(run: Run, files: tuple[Path, ...], say: Say) -> tuple[Text, str]:
+def find_text(run: Run, files: tuple[Path, ...], log: Log) -> tuple[Text, str]:
     """The given files, or Multi30k where it is at hand, or else the built-in corpus."""
     if files:
         text = text_of(files)
@@ -128,7 +128,7 @@ def find_text(run: Run, files: tuple[Path, ...], say: Say) -> tuple[Text, str]:
     found = multi30k("train")
     if found:
         return text_of(found), MULTI30K
-    generate_builtin(run, say)
+    generate_builtin(run, log)
     return Text((run.builtin("train"),)), BUILT_IN
 
 
@@ -147,7 +147,7 @@ class Rounds:
         return [t / s for t, s in zip(self.tokens, self.seconds, strict=True)]
 
 
-def measure(run: Run, names: Sequence[str], steps: int, shape: str, say: Say) -> dict[str, Rounds]:
+def measure(run: Run, names: Sequence[str], steps: int, shape: str, log: Log) -> dict[str, Rounds]:
     """Lets the systems take turns: `TURN` steps each on the same batches, round after round."""
     turns = [min(TURN, steps - start) for start in range(0, steps, TURN)]
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -161,7 +161,7 @@ def measure(run: Run, names: Sequence[str], steps: int, shape: str, say: Say) ->
             for name in rotated(names, number):
                 seconds[name].append(workers[name].ask(turn))
             rates = ", ".join(f"{name} {seconds[name][-1] / turn:.2f}" for name in names)
-            say(f"{shape}, round {number + 1} of {len(turns)}, seconds a step: {rates}")
+            log(f"{shape}, round {number + 1} of {len(turns)}, seconds a step: {rates}")
         ends = {name: workers[name].finish() for name in names}
     config, store = read_config(run), reopen(run).train
     batches = batches_of(store, config.train)

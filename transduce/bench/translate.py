@@ -12,22 +12,22 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from transduce.bench.machine import machine
-from transduce.bench.peers import refuse_absent
+from transduce.bench.peers import check_exists
 from transduce.bench.process import rotated, worker
 from transduce.bench.text import Sentences
 from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, Job
 from transduce.checkpoint import load_model
 from transduce.directory import read_description
-from transduce.engines.opening import open_engine, write_fast
+from transduce.engines.loader import open_engine, write_fast
 from transduce.errors import UserError
+from transduce.log import Log
 from transduce.model import Transformer
-from transduce.tokens import TokensLike, load_tokens
+from transduce.tokenizer import TokenizerLike, load_tokenizer
 
 WORKER = "transduce.bench.translate_worker"
 WARM_UP = 8  # lines before the clock runs
 
-Say = Callable[[str], None]
-Export = Callable[[Transformer, Path, TokensLike], None]
+Export = Callable[[Transformer, Path, TokenizerLike], None]
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ def bench_translate(
     rounds: int,
     alone: int,
     export: Export,
-    say: Say,
+    log: Log,
 ) -> Report:
     """Translates with each model in every system; `export` writes a Hugging Face directory."""
-    refuse_absent(peers, PEERS)
+    check_exists(peers, PEERS)
     load, where = os.getloadavg()[0], machine()
     names = [OURS, TORCH, *(name for peer in peers for name in PEERS[peer])]
     bleu = BLEU(force=True)  # whether text looks tokenised is not asked here
@@ -98,10 +98,10 @@ def bench_translate(
             for number, model in enumerate(models)
         ]
         for job in jobs:
-            prepare(job, peers, export, say)
+            prepare(job, peers, export, log)
         for job in jobs:
-            systems = measure(job, names, text.sources, rounds, alone, say)
-            tokens = load_tokens(job.model)
+            systems = measure(job, names, text.sources, rounds, alone, log)
+            tokens = load_tokenizer(job.model)
             results += [speed_of(job, name, systems, tokens, text, bleu) for name in names]
     return Report(
         machine=where,
@@ -117,11 +117,11 @@ def bench_translate(
     )
 
 
-def prepare(job: Job, peers: Sequence[str], export: Export, say: Say) -> None:
+def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
     """Leaves the model in every system's form, so that none makes it while it is measured."""
     read_description(job.model)
-    tokens = load_tokens(job.model)
-    open_engine(job.model, "auto", say)
+    tokens = load_tokenizer(job.model)
+    open_engine(job.model, "auto", log)
     job.forms.mkdir()
     if HUGGINGFACE in peers:
         with _for_peer(HUGGINGFACE, job.model):
@@ -142,7 +142,7 @@ def _for_peer(peer: str, model: Path) -> Iterator[None]:
 
 
 def measure(
-    job: Job, names: Sequence[str], lines: Sequence[str], rounds: int, alone: int, say: Say
+    job: Job, names: Sequence[str], lines: Sequence[str], rounds: int, alone: int, log: Log
 ) -> dict[str, Observed]:
     """Lets the systems take turns: all lines, then some of those that come alone."""
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -161,7 +161,7 @@ def measure(
                 for line in lines[:alone][number::rounds]:
                     apart[name].append(workers[name].ask([line])["seconds"])
             rates = ", ".join(f"{name} {len(lines) / seconds[name][-1]:.1f}" for name in names)
-            say(f"{job.model.name}, round {number + 1} of {rounds}, lines a second: {rates}")
+            log(f"{job.model.name}, round {number + 1} of {rounds}, lines a second: {rates}")
         ends = {name: workers[name].finish() for name in names}
     return {
         name: Observed(seconds[name], apart[name], translations[name], **ends[name])
@@ -173,7 +173,7 @@ def speed_of(
     job: Job,
     name: str,
     systems: dict[str, Observed],
-    tokens: TokensLike,
+    tokens: TokenizerLike,
     text: Sentences,
     bleu: BLEU,
 ) -> Speed:

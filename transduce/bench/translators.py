@@ -10,10 +10,10 @@ from pathlib import Path
 
 from transduce.config import ModelConfig
 from transduce.directory import read_description
-from transduce.engines.opening import vocabularies_of
+from transduce.engines.loader import vocabularies_of
 from transduce.machine import cores
 from transduce.search import PAPER, Search
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 from transduce.translate.translator import Translator
 
 OURS, TORCH = "transduce", "transduce-torch"
@@ -51,7 +51,7 @@ class Ours:
         engine = self.translator.engine
         if engine.name == "torch":
             return torch_runs()
-        from transduce.engines.fast import CTranslate2Engine
+        from transduce.engines.ctranslate2_engine import CTranslate2Engine
 
         assert isinstance(engine, CTranslate2Engine)
         shortlist = "no shortlist" if engine.shortlist is None else "a shortlist"
@@ -110,7 +110,7 @@ class CTranslate2:
             inter_threads=cores(),
             intra_threads=1,
         )
-        self.tokens = load_tokens(job.model)
+        self.tokens = load_tokenizer(job.model)
         config = ModelConfig(**read_description(job.model)["model"])
         self.pieces = vocabularies_of(self.tokens, config)
         self.ids = {piece: i for i, piece in enumerate(self.pieces.target)}

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int, UInt64
 
-from transduce.check.oddities import SideName
 from transduce.check.text import Places
+from transduce.check.text_checks import SideName
 from transduce.corpus.pair import Pair
 from transduce.train.prepare import Text
 

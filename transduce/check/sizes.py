@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transduce.batches import Indices, padding, plan_epoch, rectangles_for, split
+from transduce.batches import Indices, micro_batches_for, padding, plan_epoch, split
 from transduce.config import Config, TrainConfig
 from transduce.model import Transformer, count_parameters
 from transduce.model.operations import training_operations
@@ -23,7 +23,7 @@ class Plan:
 
     batches: list[Indices]
     parts: int  # in which each batch is computed, one after the other
-    rectangles: list[Indices]  # all of these parts
+    micro_batches: list[Indices]  # all of these parts
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,12 @@ def plan_of(store: Store, settings: TrainConfig) -> Plan:
     """The first epoch's batches; every other epoch has about as many."""
     lengths = store.source_lengths, store.target_lengths
     budget = settings.tokens_per_batch * settings.accumulate
-    parts = max(settings.accumulate, rectangles_for(*lengths, budget))
-    batches = plan_epoch(*lengths, budget, settings.seed, 0, rectangles=parts)
-    rectangles = [part for batch in batches for part in split(batch, parts, *lengths) if len(part)]
-    return Plan(batches, parts, rectangles)
+    parts = max(settings.accumulate, micro_batches_for(*lengths, budget))
+    batches = plan_epoch(*lengths, budget, settings.seed, 0, micro_batches=parts)
+    micro_batches = [
+        part for batch in batches for part in split(batch, parts, *lengths) if len(part)
+    ]
+    return Plan(batches, parts, micro_batches)
 
 
 def batching_of(plan: Plan, store: Store, config: Config) -> Batching:
@@ -61,7 +63,7 @@ def batching_of(plan: Plan, store: Store, config: Config) -> Batching:
         source_tokens=(store.meta.source_tokens + len(store)) / count,
         target_tokens=tokens / count,
         parts=plan.parts,
-        padding=padding(plan.rectangles, store.source_lengths, store.target_lengths),
+        padding=padding(plan.micro_batches, store.source_lengths, store.target_lengths),
         operations=training_operations(
             config.model, store.source_lengths + 1, store.target_lengths + 1
         )
@@ -101,8 +103,8 @@ def network_of(config: Config, plan: Plan, store: Store) -> Network:
     parameters = count_parameters(model)
     weights = 4 * parameters
     average = weights if config.train.ema else 0
-    largest = max(plan.rectangles, key=lambda part: _cells(store, part))
-    longest = max(plan.rectangles, key=lambda part: _longest(store, part))
+    largest = max(plan.micro_batches, key=lambda part: _cells(store, part))
+    longest = max(plan.micro_batches, key=lambda part: _longest(store, part))
     activations = max(_activations(model, store, part) for part in (largest, longest))
     held = 4 * weights + average + activations
     settings = config.train

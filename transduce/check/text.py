@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from transduce.check.oddities import Oddities, Oddity, SideName
+from transduce.check.text_checks import Oddities, Oddity, SideName
 from transduce.corpus.filters import Digests, Reason, Rules, Tally, digest_of, keep
 from transduce.corpus.pair import Pair
-from transduce.corpus.reading import File, Lines
+from transduce.corpus.reading import File, TextFile
 from transduce.errors import InputError
 from transduce.store import Store
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 from transduce.train.prepare import Text
 
 EXAMPLES = 2  # of every reason to drop a pair
@@ -116,7 +116,7 @@ def _pair_lines(file: File, aligned: bool) -> Sequence[int]:
 
     A tab is not blank: alone on its line it is an empty pair of a TSV file.
     """
-    with Lines(file) as lines:
+    with TextFile(file) as lines:
         if aligned:
             return range(1, sum(1 for _ in lines.raw()) + 1)
         return array("I", (lines.number for line in lines.raw() if line.strip(b" \r\n")))
@@ -185,7 +185,7 @@ class Surveyor:
             self.longest = sorted([*self.longest, (characters, number, pair)])[-EXAMPLES:]
         self.look(number, pair)
 
-    def too_long(self, tokens: Tokens, max_length: int) -> list[Example]:
+    def too_long(self, tokens: Tokenizer, max_length: int) -> list[Example]:
         """Those of the pairs with the most characters that have too many tokens as well."""
         examples = []
         for _, number, pair in reversed(self.longest):
@@ -211,7 +211,7 @@ def survey(
     places: Places,
     rules: Rules,
     held_out: frozenset[str],
-    tokens: Tokens,
+    tokens: Tokenizer,
     store: Store,
     look: Look,
 ) -> Survey:
@@ -224,7 +224,7 @@ def survey(
     return _survey(surveyor, store.tally, places.total - tally.read, lengths, notes)
 
 
-def survey_unfiltered(text: Text, places: Places, tokens: Tokens) -> Survey:
+def survey_unfiltered(text: Text, places: Places, tokens: Tokenizer) -> Survey:
     """Of text that is only translated: nothing is dropped but what is empty."""
     pairs: list[Pair] = []
     lengths: tuple[array[int], array[int]] = array("I"), array("I")

@@ -6,7 +6,7 @@ import numpy as np
 
 from transduce.config import DataConfig
 from transduce.store import Store
-from transduce.tokens import SMALLEST, SPECIALS
+from transduce.tokenizer import SMALLEST, SPECIALS
 from transduce.train.prepare import Prepared
 
 RARE = 10  # a token that is seen less often than this is hardly learned

@@ -50,7 +50,7 @@ def average_command(
     out = output or whole.model
     if not whole.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
-    _refuse_other_content(out)
+    _check_replaceable(out)
     said = _read(note) if note else ""
     paths = _usable(whole, last)
     config = read_config(whole)
@@ -110,7 +110,7 @@ def _read(note: Path) -> str:
         raise ModelError(f"{note} cannot be read: {error}") from None
 
 
-def _refuse_other_content(out: Path) -> None:
+def _check_replaceable(out: Path) -> None:
     model = (out / "config.json").exists() and (out / "model.safetensors").exists()
     if out.exists() and not model and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(

@@ -21,7 +21,7 @@ bench_command.add_command(bleu)
 @bench_command.command("model")
 @click.option("--shape", "shapes", multiple=True, default=("tiny", "base"), show_default=True)
 @click.option("--batch", default=32, show_default=True, help="Sentences in a batch.")
-@click.option("--length", default=24, show_default=True, help="Tokens of a sentence.")
+@click.option("--length", default=24, show_default=True, help="Tokenizer of a sentence.")
 @click.option("--repeat", default=7, show_default=True, help="Passes; the median counts.")
 @as_json
 def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json: bool) -> None:
@@ -76,7 +76,7 @@ def train(
     from transduce.exchange.huggingface import write_huggingface
 
     peers = [peer for peer in against.split(",") if peer]
-    report = bench_train(shapes, peers, steps, tokens, files, write_huggingface, _say)
+    report = bench_train(shapes, peers, steps, tokens, files, write_huggingface, _log)
     _keep(output, to_json(report))
     click.echo(to_json(report) if as_json else render(report))
 
@@ -141,7 +141,7 @@ def translate(
         rounds,
         latency,
         write_huggingface,
-        _say,
+        _log,
     )
     _keep(output, to_json(report))
     click.echo(to_json(report) if as_json else render(report))
@@ -155,5 +155,5 @@ def _keep(output: Path | None, text: str) -> None:
             aside.write_text(text + "\n", "utf-8")
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)

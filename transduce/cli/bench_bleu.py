@@ -72,7 +72,7 @@ def bleu(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the systems as Ctrl-C does
     settings = resolve(preset, config, overrides)
     race = Race(settings, text_of(train), text_of(valid), epochs, every, against)
-    report = bench_bleu(output, race, write_huggingface, read_huggingface, _say)
+    report = bench_bleu(output, race, write_huggingface, read_huggingface, _log)
     title = title or report.data
     files = {"train": [fingerprint(f) for f in train], "valid": [fingerprint(f) for f in valid]}
     facts = {"title": title, **asdict(report), "files": files, "commit": commit()}
@@ -95,5 +95,5 @@ def _timed(report: "Report") -> list["Timed"]:
     ]
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)

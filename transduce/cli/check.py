@@ -7,7 +7,7 @@ import click
 from transduce.cli import options
 
 
-@click.command("check", cls=options.ManyFiles, short_help="Say what training would be like.")
+@click.command("check", cls=options.ManyFiles, short_help="Log what training would be like.")
 @options.corpus
 @click.option(
     "--test",
@@ -30,7 +30,7 @@ def check_command(
     timing: bool,
     as_json: bool,
 ) -> None:
-    """Say what `transduce train` with the same options would do, without training.
+    """Log what `transduce train` with the same options would do, without training.
 
     Counts and lengths, everything that would be dropped and why, validation and test sentences
     that are in the training data, batches, memory, time and operations. What training would refuse

@@ -65,7 +65,7 @@ def evaluate_command(
     from transduce.evaluate.inputs import check_record, check_writable, read_inputs
     from transduce.evaluate.looks import suspicions
     from transduce.evaluate.metrics import corpus_scores
-    from transduce.evaluate.output import Output, perplexity, translate, write_output
+    from transduce.evaluate.output import SystemOutput, perplexity, translate, write_output
     from transduce.evaluate.tokenised import check_language, language_of
     from transduce.search import Search
     from transduce.translate.translator import BUNDLED, Translator
@@ -87,12 +87,12 @@ def evaluate_command(
     elif title and not card:
         raise InputError("--title is a record's or a card's: give --record or --card as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
-    inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _say)
-    translator = None if translations else Translator.load(model, engine=engine, say=_say)
-    rival = Translator.load(rival_model, engine=engine, say=_say) if rival_model else None
+    inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _log)
+    translator = None if translations else Translator.load(model, engine=engine, log=_log)
+    rival = Translator.load(rival_model, engine=engine, log=_log) if rival_model else None
 
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
-    ours = Output(inputs.translations or [])
+    ours = SystemOutput(inputs.translations or [])
     if translator:
         with _waiting(f"translating {len(inputs.sources):,} sentences"):
             ours = translate(translator, inputs.sources, search, batch_size)
@@ -112,7 +112,7 @@ def evaluate_command(
         texts[f"the translations of {against}"] = others
     for name, lines in texts.items():
         for suspicion in suspicions(name, lines):
-            _say(f"warning: {suspicion}")
+            _log(f"warning: {suspicion}")
     with _waiting("scoring"):
         likelihood = None
         if translator:
@@ -137,7 +137,7 @@ def evaluate_command(
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)
 
 

@@ -20,7 +20,7 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     from transduce.checkpoint import save_model
     from transduce.exchange.huggingface import read_huggingface, read_languages, read_tokens
     from transduce.model import count_parameters
-    from transduce.tokens import has_tokens
+    from transduce.tokenizer import has_tokens
 
     _refuse_occupied(out)
     model = read_huggingface(directory)
@@ -33,12 +33,12 @@ def import_command(source: str, directory: Path, out: Path) -> None:
         extra=read_languages(directory),
         files=tokens.files if tokens else None,
     )
-    _say(f"{out}: {count_parameters(model):,} parameters imported")
+    _log(f"{out}: {count_parameters(model):,} parameters imported")
     if tokens is None:
-        _say(f"{directory} has no vocabulary, so {out} translates token ids, not text")
+        _log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
     elif tokens.languages:
         codes = " ".join(tokens.languages[:5]) + (" …" if len(tokens.languages) > 5 else "")
-        _say(f"begin each source with the code of the language to write: {codes}")
+        _log(f"begin each source with the code of the language to write: {codes}")
 
 
 @click.command("export", short_help="Write a model in another toolkit's form, verified.")
@@ -67,16 +67,16 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
     from transduce.corpus.reading import read_lines
     from transduce.exchange.huggingface import write_huggingface
     from transduce.exchange.huggingface_comparison import SENTENCES
-    from transduce.tokens import has_tokens, load_tokens
+    from transduce.tokenizer import has_tokens, load_tokenizer
 
     loaded = load_model(model)
     write_huggingface(
         loaded.model,
         out,
-        load_tokens(model) if has_tokens(model) else None,
+        load_tokenizer(model) if has_tokens(model) else None,
         languages=loaded.description,
         sentences=list(read_lines(sentences)) if sentences else SENTENCES,
-        say=lambda message: _say(f"{out}: exported; {message}"),
+        log=lambda message: _log(f"{out}: exported; {message}"),
     )
 
 
@@ -89,7 +89,7 @@ def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
         model,
         out,
         list(read_lines(sentences)) if sentences else SENTENCES,
-        lambda message: _say(f"{out}: exported; {message}"),
+        lambda message: _log(f"{out}: exported; {message}"),
     )
 
 
@@ -104,5 +104,5 @@ def _refuse_occupied(out: Path) -> None:
         raise ModelError(f"{out} is not empty: name a directory that does not exist yet")
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)

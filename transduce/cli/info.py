@@ -7,7 +7,7 @@ import click
 from transduce.cli.options import as_json
 
 
-@click.command("info", short_help="Say what a model directory or a run holds.")
+@click.command("info", short_help="Log what a model directory or a run holds.")
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option(
     "--output",
@@ -16,7 +16,7 @@ from transduce.cli.options import as_json
 )
 @as_json
 def info_command(directory: Path, output: Path | None, as_json: bool) -> None:
-    """Say what the model in DIRECTORY is: sizes, settings and checksums.
+    """Log what the model in DIRECTORY is: sizes, settings and checksums.
 
     If DIRECTORY is a run, say how its training goes: data, progress, scores and checkpoints, with
     the learning curve.

@@ -38,8 +38,8 @@ def score_command(
     from transduce.search import Search, length_penalty
     from transduce.translate.translator import CHUNK, Translator
 
-    pairs = read_pairs([str(src)], [str(tgt)], say=_say)
-    translator = Translator.load(model, engine=engine, say=_say)
+    pairs = read_pairs([str(src)], [str(tgt)], log=_log)
+    translator = Translator.load(model, engine=engine, log=_log)
     total, count = 0.0, 0
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     while some := list(islice(pairs, CHUNK)):
@@ -64,5 +64,5 @@ def score_command(
         click.echo(f"{count:,} tokens, perplexity {perplexity:.3f}", err=True)
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)

@@ -62,7 +62,7 @@ def translate_command(
     number, a translation and its score between " ||| ".
     """
     from transduce.search import Search
-    from transduce.translate.lines import Output
+    from transduce.translate.lines import OutputFile
     from transduce.translate.progress import Progress
     from transduce.translate.translator import CHUNK, Translator
 
@@ -79,11 +79,11 @@ def translate_command(
     search = Search(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best)  # type: ignore[arg-type]
     if not text:
         _check_source(source)
-    translator = Translator.load(model, engine=engine, say=_say)
+    translator = Translator.load(model, engine=engine, log=_log)
     with ExitStack() as stack:
         lines = iter(text) if text else _lines(source, stack)
         records = (_record(line, as_json) for line in lines)
-        out = stack.enter_context(Output(output, resume)) if output else None
+        out = stack.enter_context(OutputFile(output, resume)) if output else None
         if out:
             out.skip(records)
         progress = stack.enter_context(Progress(quiet=bool(text)))
@@ -171,12 +171,12 @@ def _check_source(source: Path | None) -> None:
 
 
 def _lines(source: Path | None, stack: ExitStack) -> Iterator[str]:
-    from transduce.corpus.reading import Lines
+    from transduce.corpus.reading import TextFile
     from transduce.translate.lines import read_lines
 
-    lines = stack.enter_context(Lines("-" if source is None else str(source)))
-    return read_lines(lines.raw(endless=True), _say)
+    lines = stack.enter_context(TextFile("-" if source is None else str(source)))
+    return read_lines(lines.raw(endless=True), _log)
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     click.echo(message, err=True)

@@ -104,7 +104,7 @@ class Digests:
         return place
 
 
-def refuse_hopeless(tally: Tally) -> None:
+def check_usable(tally: Tally) -> None:
     """Refuses a corpus of which nothing is left, or whose two sides are the same."""
     if 2 * tally.dropped["identical"] > tally.read:
         raise InputError(
@@ -115,7 +115,7 @@ def refuse_hopeless(tally: Tally) -> None:
         raise InputError(f"no pair is left to train on: {tally}")
 
 
-def refuse_swapped(train: Iterable[Pair], valid: Iterable[Pair], sample: int = 2000) -> None:
+def check_not_swapped(train: Iterable[Pair], valid: Iterable[Pair], sample: int = 2000) -> None:
     """Refuses validation data whose source is the language of the training data's target."""
     known_source: set[str] = set()
     known_target: set[str] = set()

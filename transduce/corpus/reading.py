@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,10 @@ from typing import IO, Literal
 
 from transduce.corpus.pair import Pair
 from transduce.errors import InputError
+from transduce.log import Log, silent
 
 File = Path | str  # "-" is standard input
 Format = Literal["tsv", "jsonl"]
-Say = Callable[[str], None]
 
 STDIN = "-"
 LONGEST_LINE = 2**24  # bytes; more than this without an end is not text
@@ -37,29 +37,25 @@ _CONTROL = re.compile("[\x00-\x1f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def silent(_message: str) -> None:
-    """Says nothing."""
-
-
 def read_pairs(
     sources: Sequence[File],
     targets: Sequence[File] = (),
     format: Format | None = None,
-    say: Say = silent,
+    log: Log = silent,
 ) -> Iterator[Pair]:
     """The pairs of line-aligned files, the first source with the first target and so on.
 
     Without targets, each file has both sides: TSV (source TAB target) or JSON lines (an object with
     "source" and "target", or "text" and "translation"), told apart by name, then by content. Any
-    file may be gzip or xz. `say` hears what was read other than as it stands.
+    file may be gzip or xz. `log` is called with what was read other than as it stands.
     """
     if not targets:
-        parts = [_both_sides(file, format, say) for file in sources]
+        parts = [_both_sides(file, format, log) for file in sources]
     elif len(sources) == len(targets):
         files = list(zip(sources, targets, strict=True))
         for source, target in files:
-            _refuse_one_file_twice(source, target)
-        parts = [_aligned(source, target, say) for source, target in files]
+            _check_two_files(source, target)
+        parts = [_aligned(source, target, log) for source, target in files]
     else:
         raise InputError(
             f"{len(sources):,} source files but {len(targets):,} target files: "
@@ -68,14 +64,14 @@ def read_pairs(
     return _some(itertools.chain.from_iterable(parts), [*sources, *targets])
 
 
-def read_lines(file: File, say: Say = silent) -> Iterator[str]:
+def read_lines(file: File, log: Log = silent) -> Iterator[str]:
     """The lines of one file, blank ones included."""
-    with Lines(file) as lines:
+    with TextFile(file) as lines:
         yield from map(lines.spaced, lines)
-        lines.report(say)
+        lines.report(log)
 
 
-class Lines:
+class TextFile:
     """One open text file: its lines, the number of the current one, and what had to be changed."""
 
     def __init__(self, file: File) -> None:
@@ -86,7 +82,7 @@ class Lines:
         self._closing = ExitStack()
         self.stream = self._closing.enter_context(open_bytes(file))
 
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> "TextFile":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,9 +126,9 @@ class Lines:
         self.controls += count
         return text
 
-    def report(self, say: Say) -> None:
+    def report(self, log: Log) -> None:
         if self.controls:
-            say(
+            log(
                 f"{self.file}: control characters read as spaces: {self.controls:,}, "
                 f"the first on line {self.first_control:,}"
             )
@@ -186,17 +182,17 @@ def fingerprint(files: Iterable[File]) -> str:
     return total.hexdigest()
 
 
-def _aligned(source: File, target: File, say: Say) -> Iterator[Pair]:
-    with Lines(source) as sources, Lines(target) as targets:
+def _aligned(source: File, target: File, log: Log) -> Iterator[Pair]:
+    with TextFile(source) as sources, TextFile(target) as targets:
         for left, right in itertools.zip_longest(sources, targets):
             if left is None or right is None:
                 raise _unequal(sources, targets)
             yield Pair(sources.spaced(left), targets.spaced(right))
-        sources.report(say)
-        targets.report(say)
+        sources.report(log)
+        targets.report(log)
 
 
-def _unequal(sources: Lines, targets: Lines) -> InputError:
+def _unequal(sources: TextFile, targets: TextFile) -> InputError:
     shorter, longer = sorted((sources, targets), key=lambda lines: lines.number)
     for _ in longer.raw():  # counts the rest
         pass
@@ -209,15 +205,15 @@ def _unequal(sources: Lines, targets: Lines) -> InputError:
     )
 
 
-def _both_sides(file: File, format: Format | None, say: Say) -> Iterator[Pair]:
-    with Lines(file) as lines:
+def _both_sides(file: File, format: Format | None, log: Log) -> Iterator[Pair]:
+    with TextFile(file) as lines:
         format = format or _format_by_name(file)
         for line in lines:
             format = format or ("jsonl" if line.startswith("{") else "tsv")
             pair = _json_pair(line, lines) if format == "jsonl" else _tsv_pair(line, lines)
             if pair is not None:
                 yield pair
-        lines.report(say)
+        lines.report(log)
 
 
 def _format_by_name(file: File) -> Format | None:
@@ -225,7 +221,7 @@ def _format_by_name(file: File) -> Format | None:
     return SUFFIXES.get(Path(name).suffix)
 
 
-def _tsv_pair(line: str, lines: Lines) -> Pair:
+def _tsv_pair(line: str, lines: TextFile) -> Pair:
     fields = line.split("\t")
     if len(fields) != 2:
         raise lines.error(
@@ -235,7 +231,7 @@ def _tsv_pair(line: str, lines: Lines) -> Pair:
     return Pair(lines.spaced(fields[0]), lines.spaced(fields[1]))
 
 
-def _json_pair(line: str, lines: Lines) -> Pair | None:
+def _json_pair(line: str, lines: TextFile) -> Pair | None:
     """The pair of a JSON object; other keys are let be, and so are blank lines."""
     if not line.strip():
         return None
@@ -259,7 +255,7 @@ def _some(pairs: Iterator[Pair], files: Sequence[File]) -> Iterator[Pair]:
     yield from pairs
 
 
-def _refuse_one_file_twice(source: File, target: File) -> None:
+def _check_two_files(source: File, target: File) -> None:
     if STDIN in (source, target):
         raise InputError(
             "standard input holds both sides, as TSV or JSON lines: give - alone, "

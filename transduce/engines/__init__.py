@@ -21,7 +21,7 @@ class Engine(Protocol):
         prefixes: Sequence[Ids] | None = None,
         batch_size: int = 64,
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the same in any company."""
+        """The best hypotheses of each source, independent of the other sentences in the batch."""
         ...
 
     def score(

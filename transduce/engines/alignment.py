@@ -6,12 +6,12 @@ import torch
 
 from transduce.engines import Ids
 from transduce.model import Transformer
-from transduce.tokens import TokensLike
+from transduce.tokenizer import TokenizerLike
 
 
 @torch.inference_mode()
 def word_alignment(
-    model: Transformer, tokens: TokensLike, source: Ids, target: Ids
+    model: Transformer, tokens: TokenizerLike, source: Ids, target: Ids
 ) -> list[tuple[int, int]]:
     """For each target word the source word that is most looked at when it is written.
 

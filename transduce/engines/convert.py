@@ -32,7 +32,7 @@ def write_ctranslate2(
     to, None for float32.
     """
     config = model.config
-    refuse_what_ctranslate2_cannot_say(config)
+    check_ctranslate2_compatible(config)
     specs = ctranslate2.specs
     spec = specs.TransformerSpec.from_config(
         (config.encoder_depth, config.decoder_depth),
@@ -76,7 +76,7 @@ def write_ctranslate2(
     spec.save(str(directory))
 
 
-def refuse_what_ctranslate2_cannot_say(config: ModelConfig) -> None:
+def check_ctranslate2_compatible(config: ModelConfig) -> None:
     width = config.d_model // config.n_heads
     reasons = {
         f"model.attention = {config.attention!r}": config.attention != "scaled",

@@ -1,4 +1,4 @@
-"""Scores in a model's own card: what was measured stays with what was measured."""
+"""CorpusScores in a model's own card: what was measured stays with what was measured."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def section(evaluation: Evaluation, search: Search) -> str:
 
 def replaced(card: str, title: str, text: str) -> str:
     """The card with this section, where one of its title stood or at the end."""
-    heading = f"## Scores on {title}\n"
+    heading = f"## CorpusScores on {title}\n"
     new = f"{heading}\n{text}"
     old = re.compile(rf"^{re.escape(heading)}.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
     if not old.search(card):

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.corpus.reading import STDIN, File, Lines, Say, read_lines, silent
+from transduce.corpus.reading import STDIN, File, TextFile, read_lines
 from transduce.errors import InputError
+from transduce.log import Log, silent
 
 
 @dataclass(frozen=True)
-class Inputs:
+class TestSet:
     """What was read; None where a system is to translate first, or is not there at all."""
 
     sources: list[str]
@@ -23,13 +24,13 @@ def read_inputs(
     references: Sequence[File],
     translations: File | None = None,
     others: File | None = None,
-    say: Say = silent,
-) -> Inputs:
+    log: Log = silent,
+) -> TestSet:
     """Reads files of one sentence a line; any may be gzip or xz, and one of them "-"."""
     scored = [*references, *(file for file in (translations, others) if file is not None)]
     if [source, *scored].count(STDIN) > 1:
         raise InputError("standard input can be read only once: give - for one file")
-    sources = list(read_lines(source, say))
+    sources = list(read_lines(source, log))
     read = {file: read_scored(file) for file in scored}
     for file, lines in ((source, sources), *read.items()):
         if not lines:
@@ -39,7 +40,7 @@ def read_inputs(
                 f"{source} has {len(sources):,} lines but {file} has {len(lines):,}: "
                 "the files must be line-aligned"
             )
-    return Inputs(
+    return TestSet(
         sources,
         [read[file] for file in references],
         None if translations is None else read[translations],
@@ -49,7 +50,7 @@ def read_inputs(
 
 def read_scored(file: File) -> list[str]:
     """The lines of references or translations, as the sacrebleu command reads them."""
-    with Lines(file) as lines:
+    with TextFile(file) as lines:
         return [line.rstrip() for line in lines]
 
 

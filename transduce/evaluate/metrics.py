@@ -1,4 +1,4 @@
-"""Scores of translations against references: functions of text alone.
+"""CorpusScores of translations against references: functions of text alone.
 
 References are as sacreBLEU takes them: a list for each reference file, as long as the translations.
 """
@@ -25,7 +25,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Scores:
+class CorpusScores:
     """On sacreBLEU's scale, 0 to 100; the length ratio and exact match are shares of 1."""
 
     bleu: Score
@@ -39,13 +39,15 @@ class Scores:
     sentences: int
 
 
-def corpus_scores(hypotheses: Lines, references: Sequence[Lines], language: str = "en") -> Scores:
+def corpus_scores(
+    hypotheses: Lines, references: Sequence[Lines], language: str = "en"
+) -> CorpusScores:
     """Every score of these translations; `language` is the Moses tokeniser's."""
     assert hypotheses, "no translations"
     assert all(len(lines) == len(hypotheses) for lines in references), "lines are not aligned"
     bleu = BLEU(force=True)  # whether text looks tokenised is said elsewhere, and in one line
     whole = bleu.corpus_score(hypotheses, references)
-    return Scores(
+    return CorpusScores(
         bleu=Score(float(whole.score), str(bleu.get_signature())),
         bleu_lowercase=_score(BLEU(lowercase=True, force=True), hypotheses, references),
         bleu_tokenised_lowercase=tokenised_lowercase_bleu(hypotheses, references, language),

@@ -14,7 +14,7 @@ from transduce.translate.translator import Translator
 
 
 @dataclass(frozen=True)
-class Output:
+class SystemOutput:
     """One translation a line; the rest is None or empty where nothing was translated now."""
 
     lines: list[str]
@@ -25,14 +25,14 @@ class Output:
 
 def translate(
     translator: Translator, sources: Sequence[str], search: Search, batch_size: int
-) -> Output:
+) -> SystemOutput:
     start = time.perf_counter()
     results = translator.results(sources, search, batch_size)
     seconds = time.perf_counter() - start
     flags = Counter(flag for result in results for flag in result.flags)
     # as the sacrebleu command will read them back from a file
     lines = [result.translation.replace("\n", " ").rstrip() for result in results]
-    return Output(lines, seconds, translator.engine.name, tuple(flags.most_common()))
+    return SystemOutput(lines, seconds, translator.engine.name, tuple(flags.most_common()))
 
 
 def write_output(lines: Sequence[str], file: Path) -> None:

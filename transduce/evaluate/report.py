@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from transduce.evaluate.comparison import Comparison, Estimate
-from transduce.evaluate.metrics import Score, Scores
-from transduce.evaluate.output import Output
+from transduce.evaluate.metrics import CorpusScores, Score
+from transduce.evaluate.output import SystemOutput
 
 NAMES = {
     "bleu": "BLEU",
@@ -30,8 +30,8 @@ class Evaluation:
 
     system: str  # the model's directory, or the file of translations
     model: str | None
-    output: Output
-    scores: Scores
+    output: SystemOutput
+    scores: CorpusScores
     perplexity: float | None
     against: Comparison | None = None
 
@@ -39,7 +39,7 @@ class Evaluation:
 def facts_of(evaluation: Evaluation) -> dict[str, object]:
     """The same facts under stable names."""
     facts: dict[str, object] = {}
-    for field in fields(Scores):
+    for field in fields(CorpusScores):
         value = getattr(evaluation.scores, field.name)
         if isinstance(value, Score):
             facts |= {field.name: value.value, f"{field.name}_signature": value.signature}

@@ -5,17 +5,17 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from transduce.engines.fast import Setting
-from transduce.engines.opening import open_reference, run_fast, write_fast
+from transduce.engines.ctranslate2_engine import Setting
+from transduce.engines.loader import open_reference, run_fast, write_fast
 from transduce.errors import ModelError
-from transduce.tokens import load_tokens
+from transduce.tokenizer import load_tokenizer
 
 TOLERANCE = 1e-3  # of a token's log-probability, both in float32
 SAME = 0.9  # of the translations, at least: of two that are equally good either may be found
 
 
 def export_ctranslate2(
-    directory: Path, out: Path, sentences: Sequence[str], say: Callable[[str], None]
+    directory: Path, out: Path, sentences: Sequence[str], log: Callable[[str], None]
 ) -> None:
     """Writes a directory for CTranslate2 with the vocabulary's files; nothing, if it disagrees."""
 
@@ -23,7 +23,7 @@ def export_ctranslate2(
         for file in VOCABULARY_FILES:
             if (directory / file).is_file():
                 shutil.copyfile(directory / file, written / file)
-        say(compare(directory, written, sentences))
+        log(compare(directory, written, sentences))
 
     write_fast(directory, out, check)
 
@@ -33,7 +33,7 @@ VOCABULARY_FILES = ("tokens.model", "source.spm", "target.spm", "vocab.json", "t
 
 def compare(directory: Path, written: Path, sentences: Sequence[str]) -> str:
     """How the written model was found to agree with torch; refuses one that does not."""
-    sources = [ids for ids in load_tokens(directory).encode_batch(list(sentences)) if ids]
+    sources = [ids for ids in load_tokenizer(directory).encode_batch(list(sentences)) if ids]
     ours = open_reference(directory)
     theirs = run_fast(directory, written, Setting("float32"), shortlist=False)
     expected = [best.tokens for best, *_ in ours.search(sources)]

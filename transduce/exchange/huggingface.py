@@ -19,16 +19,16 @@ from transduce.exchange.huggingface_comparison import SEARCHES, SENTENCES, compa
 from transduce.exchange.marian import (
     FORBIDDEN,
     MAX_LENGTH,
+    check_marian_compatible,
     config_for_marian,
     config_from_marian,
     from_marian,
-    refuse_what_marian_cannot_say,
     special_ids,
     to_marian,
 )
 from transduce.model import Transformer
-from transduce.tokens import MarianTokens, Tokens, TokensLike
-from transduce.tokens.marian import (
+from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike
+from transduce.tokenizer.marian import (
     END,
     PADDING,
     SOURCE,
@@ -70,9 +70,9 @@ def read_huggingface(directory: Path) -> Transformer:
     return model.eval()
 
 
-def read_tokens(directory: Path, config: ModelConfig) -> MarianTokens:
+def read_tokens(directory: Path, config: ModelConfig) -> MarianTokenizer:
     """The vocabularies of a Marian directory, which must be the network's."""
-    tokens = MarianTokens.load(directory)
+    tokens = MarianTokenizer.load(directory)
     _refuse_other_sizes(tokens, config, directory)
     sides = tokens.vocabulary, tokens.target_vocabulary
     for name, number, side in (
@@ -98,18 +98,18 @@ def read_languages(directory: Path) -> dict[str, str]:
 def write_huggingface(
     model: Transformer,
     directory: Path,
-    tokens: TokensLike | None = None,
+    tokens: TokenizerLike | None = None,
     *,
     languages: Mapping[str, Any] | None = None,
     sentences: Sequence[str] = SENTENCES,
-    say: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> None:
     """A directory that Hugging Face's `MarianMTModel` and `MarianTokenizer` load.
 
     Before it is kept, it must give the model's logits and, of these sentences, its ids and its
-    translations; `say` hears how far that could be compared. Without `tokens` it is a network only.
+    translations; what could be compared is logged. Without `tokens` it is a network only.
     """
-    refuse_what_marian_cannot_say(model.config)
+    check_marian_compatible(model.config)
     if tokens is not None:
         _refuse_other_sizes(tokens, model.config, directory)
     with atomic.directory(directory) as aside:
@@ -123,7 +123,7 @@ def write_huggingface(
                 aside / "tokenizer_config.json", _tokenizer_settings(tokens, languages or {})
             )
         agreement = compare(model, aside, tokens, sentences, read_huggingface)
-    say(agreement)
+    log(agreement)
 
 
 def _generation(model: Transformer) -> dict[str, Any]:
@@ -146,16 +146,16 @@ def _forbidden(directory: Path, settings: Mapping[str, Any], vocab_size: int) ->
     return [i for i in range(vocab_size) if [i] in words]
 
 
-def _tokenizer_files(tokens: TokensLike) -> dict[str, bytes]:
-    if isinstance(tokens, MarianTokens):
+def _tokenizer_files(tokens: TokenizerLike) -> dict[str, bytes]:
+    if isinstance(tokens, MarianTokenizer):
         return tokens.files
-    assert isinstance(tokens, Tokens)
+    assert isinstance(tokens, Tokenizer)
     numbers = {piece: number for number, piece in enumerate(tokens.vocabulary)}
     vocabulary = json.dumps(numbers, ensure_ascii=False, indent=0) + "\n"
     return {SOURCE: tokens.model, TARGET: tokens.model, VOCABULARY: vocabulary.encode()}
 
 
-def _tokenizer_settings(tokens: TokensLike, languages: Mapping[str, Any]) -> dict[str, Any]:
+def _tokenizer_settings(tokens: TokenizerLike, languages: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tokenizer_class": "MarianTokenizer",
         "model_max_length": MAX_LENGTH,
@@ -164,13 +164,14 @@ def _tokenizer_settings(tokens: TokensLike, languages: Mapping[str, Any]) -> dic
         "eos_token": END,
         "unk_token": UNKNOWN,
         "pad_token": PADDING,
-        "separate_vocabs": isinstance(tokens, MarianTokens) and TARGET_VOCABULARY in tokens.files,
+        "separate_vocabs": isinstance(tokens, MarianTokenizer)
+        and TARGET_VOCABULARY in tokens.files,
         "split_special_tokens": True,  # "</s>" in a text is text
         "clean_up_tokenization_spaces": False,
     }
 
 
-def _refuse_other_sizes(tokens: TokensLike, config: ModelConfig, where: Path) -> None:
+def _refuse_other_sizes(tokens: TokenizerLike, config: ModelConfig, where: Path) -> None:
     sizes = tokens.vocab_size, tokens.target_vocab_size
     room = config.vocab_size, config.decoder_vocab_size
     for size, limit in zip(sizes, room, strict=True):

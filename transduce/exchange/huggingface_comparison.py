@@ -1,8 +1,8 @@
 """An export to Hugging Face beside its model: logits, ids and translations.
 
-What `MarianTokenizer` cannot do as our `Tokens` does: it reads "▁" as a space, takes `>>…<<` at the
-beginning of a text for a language code, strips white space around what the model writes and leaves
-out its unknown symbols. Everything else, bytes of rare characters included, is the same.
+Where `MarianTokenizer` differs from our `Tokenizer`: it reads "▁" as a space, takes `>>…<<` at
+the beginning of a text for a language code, strips white space around what the model writes and
+leaves out its unknown symbols. Everything else, bytes of rare characters included, is the same.
 """
 
 import warnings
@@ -14,14 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ModelError
 from transduce.exchange.marian import FORBIDDEN, MAX_LENGTH
 from transduce.model import Transformer
 from transduce.search import Search
-from transduce.tokens import MarianTokens, TokensLike
-from transduce.tokens.bpe import ESCAPE
-from transduce.tokens.processor import SPACE
+from transduce.tokenizer import MarianTokenizer as OurMarianTokenizer
+from transduce.tokenizer import TokenizerLike
+from transduce.tokenizer.bpe import ESCAPE
+from transduce.tokenizer.processor import SPACE
 
 # What an export must read and translate as the model does.
 SENTENCES = (
@@ -44,7 +45,7 @@ SEARCHES = (
 def compare(
     model: Transformer,
     directory: Path,
-    tokens: TokensLike | None,
+    tokens: TokenizerLike | None,
     sentences: Sequence[str],
     read: Callable[[Path], Transformer],
 ) -> str:
@@ -58,7 +59,7 @@ def compare(
     except ImportError:
         difference = _compare_logits(model, read(directory))
         if tokens is not None:
-            found = MarianTokens.load(directory).encode_batch(texts)
+            found = OurMarianTokenizer.load(directory).encode_batch(texts)
             _compare_ids(texts, tokens.encode_batch(texts), found)
         return (
             f"its logits differ by at most {difference:.1e}, as transduce reads them; transformers "
@@ -80,7 +81,7 @@ def compare(
     return f"{said}, and {len(texts):,} sentences have the same ids and translations"
 
 
-def _comparable(text: str, tokens: TokensLike) -> bool:
+def _comparable(text: str, tokens: TokenizerLike) -> bool:
     """Whether it is one of the texts that `MarianTokenizer` reads as we do."""
     if text.startswith(">>") or SPACE in text or ESCAPE in text:
         return False
@@ -116,7 +117,7 @@ def _compare_ids(texts: Sequence[str], ours: list[list[int]], theirs: list[list[
 
 def _compare_translations(
     model: Transformer,
-    tokens: TokensLike,
+    tokens: TokenizerLike,
     texts: Sequence[str],
     search: Search,
     peer: Any,

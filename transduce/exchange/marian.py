@@ -113,7 +113,7 @@ def special_ids(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-def refuse_what_marian_cannot_say(config: ModelConfig) -> None:
+def check_marian_compatible(config: ModelConfig) -> None:
     width = config.d_model // config.n_heads
     reasons = {
         'model.norm = "pre"': config.norm == "pre",

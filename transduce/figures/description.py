@@ -10,7 +10,7 @@ from torch import nn
 from transduce.model import Transformer, count_parameters
 from transduce.model.attention import MultiHeadAttention
 from transduce.model.layers import AddNorm, DecoderLayer, FeedForward
-from transduce.model.transformer import Embedding, Output
+from transduce.model.transformer import Embedding, OutputProjection
 
 Kind = Literal[
     "embedding",
@@ -89,7 +89,7 @@ def describe(model: Transformer) -> Description:
     """The network as its modules are, whatever the configuration says they should be."""
     return Description(
         encoder=_stack(model, "encoder", "source_embedding", "Input"),
-        decoder=_stack(model, "decoder", "target_embedding", "Output"),
+        decoder=_stack(model, "decoder", "target_embedding", "OutputProjection"),
         shared=_shared(model),
         d_model=model.target_embedding.weight.shape[1],
         p_drop=tuple(
@@ -186,7 +186,7 @@ def _norm(module: nn.Module) -> Block:
 
 
 def _output(module: nn.Module) -> Block:
-    assert isinstance(module, Output)
+    assert isinstance(module, OutputProjection)
     rows, width = module.weight.shape
     size = f"{width:,} × {rows:,}{'' if module.bias is None else ', bias'}"
     return Block("linear", ("Linear",), (size,), count_parameters(module))

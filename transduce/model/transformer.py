@@ -77,7 +77,7 @@ class Embedding(nn.Module):
         self, ids: Int[Tensor, "batch length"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
         """Embeds ids that stand at positions start, start + 1, …"""
-        refuse_unknown_ids(ids, self.weight.shape[0])
+        check_ids(ids, self.weight.shape[0])
         tokens = F.embedding(ids, self.weight) * self.scale
         return self.dropout(tokens + self.encoding(start, ids.shape[1]))
 
@@ -93,7 +93,7 @@ class Embedding(nn.Module):
         return self.positions[start : start + length]
 
 
-class Output(nn.Module):
+class OutputProjection(nn.Module):
     """§3.4: the pre-softmax linear transformation, xEᵀ with E shared and no bias by default."""
 
     def __init__(self, config: ModelConfig, weight: nn.Parameter) -> None:
@@ -122,7 +122,7 @@ class Transformer(nn.Module):
         self.encoder = cast(list[EncoderLayer], encoder)
         decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_depth))
         self.decoder = cast(list[DecoderLayer], decoder)
-        self.output = Output(config, output)
+        self.output = OutputProjection(config, output)
         if config.norm == "pre":  # post-norm ends each layer normalised; pre-norm does not
             self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
             self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
@@ -202,7 +202,7 @@ def vectors(count: int, d_model: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(count, d_model) * d_model**-0.5)
 
 
-def refuse_unknown_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
+def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
     """A sentence instead of a crash; on a GPU the check would make every step wait."""
     if ids.device.type != "cpu" or ids.numel() == 0:
         return

@@ -4,7 +4,7 @@ from transduce.config import Config
 from transduce.train.prepare import Inputs, Prepared
 from transduce.train.progress import clock
 from transduce.train.state import Position
-from transduce.train.validate import Scores
+from transduce.train.validate import ValidationScores
 
 
 def write_card(
@@ -15,7 +15,7 @@ def write_card(
     data: Prepared | None,
     position: Position,
     what: str,
-    scores: Scores | None,
+    scores: ValidationScores | None,
 ) -> str:
     """The card of a trained model; what is not known any more is left out."""
     settings = config.train
@@ -36,7 +36,7 @@ def write_card(
     ]
     if scores is not None:
         lines += [
-            "\n## Scores on the validation data\n",
+            "\n## ValidationScores on the validation data\n",
             f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
         ]
     if scores is not None and scores.bleu is not None and scores.exact_match is not None:

@@ -14,14 +14,14 @@ from transduce.errors import InputError
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
-from transduce.tokens import SPECIALS
+from transduce.tokenizer import SPECIALS
 from transduce.train import state
 from transduce.train.card import write_card
 from transduce.train.loop import Finished, Trainer, scores_entry
 from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, clock, display
-from transduce.train.run import Run, refuse_other_settings, write_config
+from transduce.train.run import Run, check_same_settings, write_config
 
 TWO_LANGUAGES = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
 
@@ -36,11 +36,11 @@ def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> Fin
                 processes.wait()  # until the first has prepared the data
                 return _train(run, config, processes, show, stop, inputs)
             with run.locked():
-                refuse_other_settings(run, config)
+                check_same_settings(run, config)
                 write_inputs(run, inputs)
                 if inputs.builtin:
-                    generate_builtin(run, show.say)
-                prepare(run, config.data, inputs.train, inputs.valid, show.say, show.preparing)
+                    generate_builtin(run, show.log)
+                prepare(run, config.data, inputs.train, inputs.valid, show.log, show.preparing)
                 processes.wait()
                 return _train(run, config, processes, show, stop, inputs)
         finally:
@@ -62,7 +62,7 @@ def _train(
     trainer = Trainer(run, config, data, processes, show)
     try:
         model = trainer.learner.model
-        show.say(
+        show.log(
             f"{count_parameters(model):,} parameters, vocabulary {data.tokens.vocab_size:,}, "
             f"{len(data.train):,} training pairs"
         )
@@ -85,7 +85,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
         weights, what = state.average(paths), f"average of {len(paths)} checkpoints"
     trainer.put(weights)
     scores = trainer.score(PAPER)
-    trainer.say_scores(what, scores)
+    trainer.log_scores(what, scores)
     trainer.record(event="final", what=what, **scores_entry(scores))
     if processes.first:
         save_model(
@@ -108,7 +108,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
             },
             files=files_of(run, trainer.data),
         )
-        trainer.display.say(
+        trainer.display.log(
             f"{run.model}: ready, after {clock(trainer.position.seconds)} of training"
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transduce.batches import Indices, plan_epoch, rectangles_for
+from transduce.batches import Indices, micro_batches_for, plan_epoch
 from transduce.config import Config
 from transduce.errors import UserError
 from transduce.model import Transformer
@@ -23,7 +23,7 @@ from transduce.train.processes import Processes, StopSignal
 from transduce.train.progress import Display, Report, TensorBoard
 from transduce.train.run import Metrics, Run
 from transduce.train.state import Learner, Position
-from transduce.train.validate import Scores, validate
+from transduce.train.validate import ValidationScores, validate
 
 MOST_RETREATS = 3  # times that a loss which is not a number is answered by going back
 
@@ -46,17 +46,17 @@ class Trainer:
         self.processes, self.display = processes, display
         self.learner = self._new_learner()
         settings, store = config.train, data.train
-        enough = rectangles_for(
+        enough = micro_batches_for(
             store.source_lengths,
             store.target_lengths,
             settings.tokens_per_batch * settings.accumulate,
         )
-        self.rectangles = max(settings.accumulate, enough)
-        self.gradient = Gradient(self.learner.model, settings, processes, self.rectangles)
-        found = state.load_newest(run.checkpoints, self.learner, display.say)
+        self.micro_batches = max(settings.accumulate, enough)
+        self.gradient = Gradient(self.learner.model, settings, processes, self.micro_batches)
+        found = state.load_newest(run.checkpoints, self.learner, display.log)
         self.position = found or Position()
         if found:
-            display.say(f"continuing from step {found.step:,}")
+            display.log(f"continuing from step {found.step:,}")
         self.metrics = Metrics(run.metrics, self.position.step) if processes.first else None
         self.board = (
             TensorBoard(run.directory / "tensorboard", self.position.step)
@@ -76,7 +76,7 @@ class Trainer:
         saved = time.monotonic()
         for batch, epoch_ends in self._batches():
             outcome = self._step(batch, epoch_ends, stop, window)
-            if outcome == "retreat":
+            if outcome == "rollback":
                 return self.train(stop)
             step = self.position.step
             done = step >= settings.steps
@@ -105,7 +105,7 @@ class Trainer:
                 settings.tokens_per_batch * settings.accumulate,
                 settings.seed,
                 self.position.epoch,
-                rectangles=self.rectangles,
+                micro_batches=self.micro_batches,
             )
             for number in range(self.position.batch, len(plan)):
                 yield plan[number], number == len(plan) - 1
@@ -116,13 +116,13 @@ class Trainer:
         began = time.perf_counter()
         settings, position = self.config.train, self.position
         self.learner.model.train()
-        seed_step(settings.seed, position.step + 1, self.processes.rank, position.retreats)
+        seed_step(settings.seed, position.step + 1, self.processes.rank, position.rollbacks)
         mine = self.gradient.of(self.data.train, batch)
         told = float(stop.received is not None)
         smoothed, nll, told = self.processes.sum([mine.smoothed, mine.nll, told])
         if not math.isfinite(smoothed):
-            self._retreat()
-            return "retreat"
+            self._rollback()
+            return "rollback"
         if settings.clip_norm is not None:
             parameters = self.learner.parameters.values()
             torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
@@ -145,29 +145,29 @@ class Trainer:
         rate = learning_rate(
             step, self.config.model.d_model, settings.warmup_steps, settings.lr_factor
         )
-        return rate * 0.5**self.position.retreats
+        return rate * 0.5**self.position.rollbacks
 
-    def _retreat(self) -> None:
+    def _rollback(self) -> None:
         """Goes back to the last checkpoint with half the learning rate and other dropout."""
-        failed, retreats = self.position.step + 1, self.position.retreats + 1
-        if retreats > MOST_RETREATS:
+        failed, rollbacks = self.position.step + 1, self.position.rollbacks + 1
+        if rollbacks > MOST_RETREATS:
             raise UserError(
                 f"the loss is not a number at step {failed:,}, again after going back "
                 f"{MOST_RETREATS} times: lower train.lr_factor or set train.clip_norm; "
                 f"the last good state is in {self.run.checkpoints}"
             )
-        found = state.load_newest(self.run.checkpoints, self.learner, self.display.say)
+        found = state.load_newest(self.run.checkpoints, self.learner, self.display.log)
         if found is None:
             fresh = self._new_learner()
             self.put({name: p.detach() for name, p in fresh.parameters.items()})
             self.learner = Learner(self.learner.model, self.config.train.ema)
             found = Position()
-        self.position = replace(found, retreats=retreats)
-        self.display.say(
+        self.position = replace(found, rollbacks=rollbacks)
+        self.display.log(
             f"the loss was not a number at step {failed:,}: back to step {found.step:,} with half "
-            f"the learning rate ({retreats} of at most {MOST_RETREATS} times)"
+            f"the learning rate ({rollbacks} of at most {MOST_RETREATS} times)"
         )
-        self.record(event="retreat", failed_step=failed, retreats=retreats)
+        self.record(event="rollback", failed_step=failed, rollbacks=rollbacks)
 
     def _report(self, window: "_Window") -> None:
         if window.tokens == 0:
@@ -212,15 +212,15 @@ class Trainer:
         if better and self.processes.first:
             with self._averaged():
                 state.save_best(self.run.best, self.learner.model)
-        self.say_scores(f"step {self.position.step:,}", scores, best=better)
+        self.log_scores(f"step {self.position.step:,}", scores, best=better)
         self.record(event="validation", **scores_entry(scores))
         patience = settings.patience
         if patience is not None and self.position.stale >= patience:
-            self.display.say(f"no improvement in {patience} validations: stopping here")
+            self.display.log(f"no improvement in {patience} validations: stopping here")
             return True
         return False
 
-    def score(self, search: Search = GREEDY) -> Scores:
+    def score(self, search: Search = GREEDY) -> ValidationScores:
         """The present weights on the validation data."""
         sentences = self.config.train.bleu_sentences
         model, data = self.learner.model, self.data
@@ -243,13 +243,13 @@ class Trainer:
             for name, weight in weights.items():
                 self.learner.parameters[name].copy_(weight)
 
-    def say_scores(self, what: str, scores: Scores, best: bool = False) -> None:
+    def log_scores(self, what: str, scores: ValidationScores, best: bool = False) -> None:
         parts = [f"{what}: validation perplexity {scores.perplexity:,.3f}"]
         if scores.bleu is not None and scores.exact_match is not None:
             beam = f" with beam {scores.beam}" if scores.beam > 1 else ""
             parts.append(f"BLEU {scores.bleu:.1f}{beam}")
             parts.append(f"exact match {100 * scores.exact_match:.1f} %")
-        self.display.say("  ".join(parts) + ("  (best so far)" if best else ""))
+        self.display.log("  ".join(parts) + ("  (best so far)" if best else ""))
 
     def _save(self, scheduled: bool) -> None:
         if self.processes.first:
@@ -293,7 +293,7 @@ def target_tokens(store: Store, batch: Indices) -> int:
     return int(store.target_lengths[batch].sum()) + len(batch)
 
 
-def scores_entry(scores: Scores) -> dict[str, object]:
+def scores_entry(scores: ValidationScores) -> dict[str, object]:
     return {
         "nll": scores.nll,
         "perplexity": scores.perplexity,

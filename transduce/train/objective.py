@@ -50,7 +50,7 @@ class Gradient:
     def __init__(
         self, model: Transformer, config: TrainConfig, processes: Processes, parts: int = 1
     ) -> None:
-        """`parts` is in how many rectangles each process computes its share of a batch."""
+        """`parts` is in how many micro_batches each process computes its share of a batch."""
         self.processes = processes
         self.parts = parts
         self.dtype = precision(config.precision, processes.device)
@@ -111,7 +111,7 @@ def autocast(device: torch.device, dtype: torch.dtype) -> contextlib.AbstractCon
     return torch.autocast(device.type, dtype=dtype)
 
 
-def seed_step(seed: int, step: int, rank: int, retreats: int) -> None:
+def seed_step(seed: int, step: int, rank: int, rollbacks: int) -> None:
     """Makes the step's dropout a function of where in which run it is."""
-    words = np.random.SeedSequence([seed, step, rank, retreats]).generate_state(2)
+    words = np.random.SeedSequence([seed, step, rank, rollbacks]).generate_state(2)
     torch.manual_seed(int(words[0]) << 32 | int(words[1]))

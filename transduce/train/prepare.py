@@ -7,16 +7,16 @@ from pathlib import Path
 
 from transduce import atomic
 from transduce.config import DataConfig
-from transduce.corpus.builtin import grammar
-from transduce.corpus.filters import Rules, Tally, keep, refuse_swapped
+from transduce.corpus.filters import Rules, Tally, check_not_swapped, keep
 from transduce.corpus.pair import Pair
-from transduce.corpus.reading import File, fingerprint, read_pairs, silent
+from transduce.corpus.reading import File, fingerprint, read_pairs
 from transduce.errors import InputError
+from transduce.grammar import grammar
+from transduce.log import Log, silent
 from transduce.store import Store, build_store
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 from transduce.train.run import Run
 
-Say = Callable[[str], None]
 Progress = Callable[[str, int], None]  # what is being done, and how many pairs of it are
 
 BUILTIN: dict[grammar.Split, int] = {"train": 60_000, "valid": 1000, "test": 1000}
@@ -31,8 +31,8 @@ class Text:
     sources: tuple[File, ...]
     targets: tuple[File, ...] = ()  # none: each source file has both sides
 
-    def pairs(self, say: Say = silent) -> Iterator[Pair]:
-        return read_pairs(self.sources, self.targets, say=say)
+    def pairs(self, log: Log = silent) -> Iterator[Pair]:
+        return read_pairs(self.sources, self.targets, log=log)
 
     def fingerprint(self) -> str:
         return fingerprint([*self.sources, *self.targets])
@@ -50,13 +50,13 @@ class Inputs:
     builtin: bool = False
 
 
-def generate_builtin(run: Run, say: Say) -> None:
+def generate_builtin(run: Run, log: Log) -> None:
     """Writes the built-in corpus into the run, for the run and for whoever wants to read it."""
     for split, count in BUILTIN.items():
         file = run.builtin(split)
         if file.exists():
             continue
-        say(f"generating {count:,} sentence pairs: {file}")
+        log(f"generating {count:,} sentence pairs: {file}")
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic.file(file) as aside, aside.open("w", encoding="utf-8") as stream:
             for pair in grammar.sentences(split, count, seed=0):
@@ -67,13 +67,13 @@ def generate_builtin(run: Run, say: Say) -> None:
 class Prepared:
     """A run's vocabulary and encoded corpora."""
 
-    tokens: Tokens
+    tokens: Tokenizer
     train: Store
     valid: Store
 
 
 def prepare(
-    run: Run, config: DataConfig, train: Text, valid: Text | None, say: Say, progress: Progress
+    run: Run, config: DataConfig, train: Text, valid: Text | None, log: Log, progress: Progress
 ) -> Prepared:
     """Whatever of the run's data is not there yet is made; what is there must be of this text."""
     rules = rules_of(config)
@@ -82,12 +82,12 @@ def prepare(
     if done:
         return done
     if valid:
-        refuse_swapped(train.pairs(), valid.pairs())
+        check_not_swapped(train.pairs(), valid.pairs())
     # Said once: the text is read several times.
     held_out = None if valid else _hold_out(train, rules)
 
-    def training(say: Say = silent) -> Iterator[Pair]:
-        return train.pairs(say) if held_out is None else held_out.rest(train.pairs(say))
+    def training(log: Log = silent) -> Iterator[Pair]:
+        return train.pairs(log) if held_out is None else held_out.rest(train.pairs(log))
 
     def counted(pairs: Iterator[Pair], what: str) -> Iterator[str]:
         for number, pair in enumerate(keep(pairs, rules, Tally()), 1):
@@ -97,8 +97,8 @@ def prepare(
             yield pair.target
 
     if not run.tokens.exists():
-        Tokens.learn(counted(training(), "reading"), config.vocab_size, run.tokens, say=say)
-    tokens = Tokens.load(run.tokens)
+        Tokenizer.learn(counted(training(), "reading"), config.vocab_size, run.tokens, log=log)
+    tokens = Tokenizer.load(run.tokens)
 
     def build(name: str, pairs: Iterator[Pair]) -> Store:
         return build_store(
@@ -112,21 +112,21 @@ def prepare(
         )
 
     if valid:
-        validation = build("valid", valid.pairs(say))
+        validation = build("valid", valid.pairs(log))
     else:
         assert held_out
         validation = build("valid", iter(held_out.pairs))
-        say(f"no validation data given: {len(held_out.pairs):,} training pairs are held out for it")
-    training_store = build("train", training(say))
-    say(f"training data: {training_store.tally}")
-    say(f"validation data: {validation.tally}")
+        log(f"no validation data given: {len(held_out.pairs):,} training pairs are held out for it")
+    training_store = build("train", training(log))
+    log(f"training data: {training_store.tally}")
+    log(f"validation data: {validation.tally}")
     return Prepared(tokens, training_store, validation)
 
 
 def reopen(run: Run) -> Prepared:
     """What another process has prepared."""
     return Prepared(
-        Tokens.load(run.tokens), Store.open(run.data / "train"), Store.open(run.data / "valid")
+        Tokenizer.load(run.tokens), Store.open(run.data / "train"), Store.open(run.data / "valid")
     )
 
 

@@ -34,7 +34,7 @@ class Report:
 class Display:
     """Where progress goes; this one shows nothing, as every process but the first does."""
 
-    def say(self, message: str) -> None:
+    def log(self, message: str) -> None:
         """A sentence for people."""
 
     def preparing(self, what: str, pairs: int) -> None:
@@ -50,25 +50,25 @@ class Display:
         """Leaves the terminal as it was."""
 
 
-class Lines(Display):
+class PlainDisplay(Display):
     """Plain lines on stderr."""
 
     def __init__(self) -> None:
         self._spoke = time.monotonic()
 
-    def say(self, message: str) -> None:
+    def log(self, message: str) -> None:
         click.echo(message, err=True)
 
     def preparing(self, what: str, pairs: int) -> None:
         if time.monotonic() - self._spoke > 10:
             self._spoke = time.monotonic()
-            self.say(f"{what}: {pairs:,} pairs")
+            self.log(f"{what}: {pairs:,} pairs")
 
     def report(self, report: Report) -> None:
-        self.say(str(report))
+        self.log(str(report))
 
 
-class Bar(Display):
+class LiveDisplay(Display):
     """A live bar, with messages above it."""
 
     def __init__(self, steps: int) -> None:
@@ -87,7 +87,7 @@ class Bar(Display):
         self._bar.start()
         self._task = self._bar.add_task("preparing", total=None)
 
-    def say(self, message: str) -> None:
+    def log(self, message: str) -> None:
         self._bar.console.print(message, highlight=False, markup=False)
 
     def preparing(self, what: str, pairs: int) -> None:
@@ -107,7 +107,7 @@ def display(steps: int, first: bool) -> Display:
     """The display for this process and the place that its output goes to."""
     if not first:
         return Display()
-    return Bar(steps) if sys.stderr.isatty() else Lines()
+    return LiveDisplay(steps) if sys.stderr.isatty() else PlainDisplay()
 
 
 class TensorBoard:

@@ -90,7 +90,7 @@ class Run:
             yield
 
 
-def refuse_other_settings(run: Run, config: Config) -> None:
+def check_same_settings(run: Run, config: Config) -> None:
     """Refuses to continue a run with other settings than it began with."""
     if run.config.exists():
         begun = flat(read_config(run))

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,9 +17,8 @@ from transduce import atomic
 from transduce.checkpoint import load_weights, weights_of
 from transduce.directory import sha256, verify_checksums
 from transduce.errors import ModelError, UserError
+from transduce.log import Log
 from transduce.model import Transformer
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Position:
     seconds: float = 0.0  # of training, interruptions not counted
     best_nll: float | None = None  # a token, in validation
     stale: int = 0  # validations since the best
-    retreats: int = 0  # times that the loss was not a number
+    rollbacks: int = 0  # times that the loss was not a number
 
     def after(self, tokens: int, operations: int, epoch_ends: bool) -> "Position":
         return replace(
@@ -143,13 +142,13 @@ def position_of(path: Path) -> Position:
     return Position(**state)
 
 
-def load_newest(folder: Path, learner: Learner, say: Say) -> Position | None:
+def load_newest(folder: Path, learner: Learner, log: Log) -> Position | None:
     """The newest checkpoint that is whole; a damaged one is named and passed over."""
     for path in reversed(numbered(folder)):
         try:
             return load(path, learner)
         except (ModelError, SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            say(f"{path} cannot be used ({error}); going back to the one before it")
+            log(f"{path} cannot be used ({error}); going back to the one before it")
     return None
 
 

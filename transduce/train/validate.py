@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import torch
 
 from transduce.batches import collate, plan_epoch
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.loss import sequence_loss
 from transduce.model import Transformer
 from transduce.search import GREEDY, Search
 from transduce.store import Store
-from transduce.tokens import Tokens
+from transduce.tokenizer import Tokenizer
 from transduce.train.processes import Processes
 from transduce.translate.translator import Translator
 
 
 @dataclass(frozen=True)
-class Scores:
+class ValidationScores:
     """Of the validation data; BLEU and exact match are None where nothing was translated."""
 
     nll: float  # a token, without smoothing
@@ -37,12 +37,12 @@ class Scores:
 def validate(
     model: Transformer,
     store: Store,
-    tokens: Tokens,
+    tokens: Tokenizer,
     sentences: int,
     processes: Processes,
     search: Search = GREEDY,
     tokens_per_batch: int = 4096,
-) -> Scores:
+) -> ValidationScores:
     """Scores the model; the processes share the perplexity, the first one translates.
 
     The first `sentences` are translated as `transduce translate` does it, so that the BLEU here is
@@ -68,7 +68,7 @@ def validate(
         wanted = [tokens.decode(store.target(i)) for i in chosen]
         bleu = corpus_bleu(found, wanted)
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / len(wanted)
-    return Scores(nll / total, int(total), bleu, exact, len(chosen), search.beam)
+    return ValidationScores(nll / total, int(total), bleu, exact, len(chosen), search.beam)
 
 
 def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:

@@ -14,8 +14,8 @@ from typing import BinaryIO
 import regex  # type: ignore[import-untyped]
 
 from transduce import atomic
-from transduce.corpus.reading import Say
 from transduce.errors import InputError
+from transduce.log import Log
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # all that str.splitlines knows
@@ -23,7 +23,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = regex.compile(r"[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*+")
 
 
-def read_lines(stream: Iterable[bytes], note: Say) -> Iterator[str]:
+def read_lines(stream: Iterable[bytes], note: Log) -> Iterator[str]:
     """The lines of a binary stream without their ends, or of a corpus file's `Lines.raw()`.
 
     Bytes that are not UTF-8 become U+FFFD; `note` hears of them once, at the end.
@@ -58,7 +58,7 @@ def one_line(text: str) -> str:
     return _LINE_END.sub(" ", text)
 
 
-class Output:
+class OutputFile:
     """A file of lines that has its name only when it is complete; until then it is FILE.partial.
 
     With `resume` the lines that stand there, or in FILE itself, are kept: `done` is their number,
@@ -75,7 +75,7 @@ class Output:
         self._moved = False  # FILE became FILE.partial
         self._untouched = True  # nothing has been written
 
-    def __enter__(self) -> "Output":
+    def __enter__(self) -> "OutputFile":
         with self._writing():
             self._stream = self._opened()
         return self

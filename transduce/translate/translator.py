@@ -1,4 +1,4 @@
-"""The translator: text in, text out, each sentence the same in any company."""
+"""The translator: text in, text out, batch-invariant."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +7,11 @@ from pathlib import Path
 
 from transduce.directory import read_description
 from transduce.engines import Engine
-from transduce.engines.opening import Say, open_engine, open_reference
+from transduce.engines.loader import open_engine, open_reference
 from transduce.errors import ModelError
+from transduce.log import Log
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
-from transduce.tokens import TokensLike, load_tokens
+from transduce.tokenizer import TokenizerLike, load_tokenizer
 from transduce.translate.guards import flags_of
 from transduce.translate.lines import clean, one_line
 from transduce.translate.splitting import Piece, sentences, split
@@ -80,7 +81,7 @@ class Translator:
 
     def __init__(
         self,
-        tokens: TokensLike,
+        tokens: TokenizerLike,
         engine: Engine,
         max_length: int = MAX_LENGTH,
         reference: Callable[[], Engine] | None = None,
@@ -92,14 +93,14 @@ class Translator:
 
     @classmethod
     def load(
-        cls, directory: Path | None = None, *, engine: str = "auto", say: Say = lambda _: None
+        cls, directory: Path | None = None, *, engine: str = "auto", log: Log = lambda _: None
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
         place = place_of(directory)
         max_length = int(read_description(place).get("max_length", MAX_LENGTH))
         return cls(
-            load_tokens(place),
-            open_engine(place, engine, say),
+            load_tokenizer(place),
+            open_engine(place, engine, log),
             max_length,
             lambda: open_reference(place),
         )
@@ -263,7 +264,7 @@ class Translator:
 
     def _alignments(self, found: dict[_Unit, _Found]) -> dict[_Unit, list[tuple[int, int]]]:
         from transduce.engines.alignment import word_alignment
-        from transduce.engines.reference import TorchEngine
+        from transduce.engines.torch_engine import TorchEngine
 
         engine = self.reference()
         assert isinstance(engine, TorchEngine)

@@ -1,6 +1,6 @@
 """The nouns of the built-in grammar, by kind: article, genitive and plural as in a dictionary."""
 
-from transduce.corpus.builtin.lexicon import Noun, Place, lines, noun, place
+from transduce.grammar.lexicon import Noun, Place, lines, noun, place
 
 _NOUNS = {
     "kin": """

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from transduce.corpus.builtin import times, verbs
-from transduce.corpus.builtin.lexicon import Modal, Phrase, Verb
-from transduce.corpus.builtin.noun_phrases import (
+from transduce.grammar import times, verbs
+from transduce.grammar.lexicon import Modal, Phrase, Verb
+from transduce.grammar.noun_phrases import (
     everyone,
     one_of,
     owner_of,
@@ -14,8 +14,8 @@ from transduce.corpus.builtin.noun_phrases import (
     pick,
     thing,
 )
-from transduce.corpus.builtin.nouns import nouns
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.nouns import nouns
+from transduce.grammar.syntax import (
     Adverbial,
     Clause,
     Negation,
@@ -25,8 +25,8 @@ from transduce.corpus.builtin.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.builtin.verb_phrases import DEEDS, bases, in_general, is_generic, verb_phrase
-from transduce.corpus.builtin.words import (
+from transduce.grammar.verb_phrases import DEEDS, bases, in_general, is_generic, verb_phrase
+from transduce.grammar.words import (
     BARE,
     EVERY,
     HAVE_TO,

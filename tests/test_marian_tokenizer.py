@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from transduce.checkpoint import load_model
 from transduce.cli import main
-from transduce.corpus.builtin import grammar
-from transduce.engines.reference import TorchEngine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError, ModelError
+from transduce.grammar import grammar
 from transduce.search import Search
-from transduce.tokens import MarianTokens, Tokens, TokensLike, load_tokens
+from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike, load_tokenizer
 
 # transformers recommends what it then makes no use of
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -94,8 +94,8 @@ def folder(request, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tokens(folder) -> MarianTokens:
-    return MarianTokens.load(folder)
+def tokens(folder) -> MarianTokenizer:
+    return MarianTokenizer.load(folder)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def tokenizer(folder):
     return transformers.MarianTokenizer.from_pretrained(folder)
 
 
-def ordinary(tokens: MarianTokens) -> list[str]:
+def ordinary(tokens: MarianTokenizer) -> list[str]:
     """Hugging Face takes a language code from every text, also for a model that knows none."""
     return [text for text in TEXTS if tokens.languages or not text.startswith(">>")]
 
@@ -147,7 +147,7 @@ def test_special_symbols_in_a_text_are_text(tokens) -> None:
 
 
 def test_a_language_code_is_one_token_and_a_wrong_one_is_refused() -> None:
-    tokens = MarianTokens({**SPM, **KINDS["languages"]})
+    tokens = MarianTokenizer({**SPM, **KINDS["languages"]})
     assert tokens.languages == CODES
     assert tokens.pieces(">>fra<< dog")[0] == ">>fra<<"
     assert tokens.encode(">>fra<< dog")[1:] == tokens.encode("dog")
@@ -156,16 +156,16 @@ def test_a_language_code_is_one_token_and_a_wrong_one_is_refused() -> None:
     assert str(caught.value) == (
         "the model writes no language >>fre<<, but 2 others; did you mean >>fra<<?"
     )
-    quoting = MarianTokens({**SPM, **KINDS["one vocabulary"]}).pieces(">>fra<< dog")
+    quoting = MarianTokenizer({**SPM, **KINDS["one vocabulary"]}).pieces(">>fra<< dog")
     assert len(quoting) > len(tokens.pieces("dog")) + 1
 
 
 def test_both_vocabularies_have_one_interface_and_a_directory_says_which(folder, tmp_path) -> None:
-    ours = Tokens.learn([pair.source for pair in PAIRS], 400, tmp_path / "tokens.model")
-    found = load_tokens(tmp_path), load_tokens(folder)
-    assert isinstance(found[0], Tokens)
-    assert isinstance(found[1], MarianTokens)
-    assert all(isinstance(tokens, TokensLike) for tokens in found)
+    ours = Tokenizer.learn([pair.source for pair in PAIRS], 400, tmp_path / "tokens.model")
+    found = load_tokenizer(tmp_path), load_tokenizer(folder)
+    assert isinstance(found[0], Tokenizer)
+    assert isinstance(found[1], MarianTokenizer)
+    assert all(isinstance(tokens, TokenizerLike) for tokens in found)
     assert ours.encode_targets(["a dog"]) == [ours.encode("a dog")]
     assert [ours.target_vocabulary[i] for i in ours.encode("a dog")] == ours.pieces("a dog")
     assert ours.target_vocab_size == len(ours.vocabulary)
@@ -209,7 +209,7 @@ def test_damaged_and_missing_files_are_refused(tmp_path, damage, sentence) -> No
         if content is not None:
             (tmp_path / name).write_bytes(content)
     with pytest.raises(ModelError) as caught:
-        load_tokens(tmp_path)
+        load_tokenizer(tmp_path)
     assert str(caught.value) == f"{tmp_path}{sentence}"
 
 
@@ -230,7 +230,7 @@ def opus(folder: Path, steps: int = 0, **changes: object):
     In so many steps it learns some sentences by heart.
     """
     transformers = pytest.importorskip("transformers")
-    sizes = MarianTokens.load(folder)
+    sizes = MarianTokenizer.load(folder)
     settings = {
         "vocab_size": sizes.vocab_size,
         "decoder_vocab_size": sizes.target_vocab_size,
@@ -281,8 +281,8 @@ def test_an_imported_checkpoint_translates_text_as_hugging_face_does(
 ) -> None:
     theirs = opus(folder, steps=60)
     said = run("import", "--from", "huggingface", folder, tmp_path / "ours")
-    loaded, tokens = load_model(tmp_path / "ours"), load_tokens(tmp_path / "ours")
-    assert isinstance(tokens, MarianTokens)
+    loaded, tokens = load_model(tmp_path / "ours"), load_tokenizer(tmp_path / "ours")
+    assert isinstance(tokens, MarianTokenizer)
     assert (">>deu<< >>fra<<" in said) == bool(tokens.languages)
     assert loaded.description["source_language"] == "en"
     assert loaded.description["target_language"] == "de"
@@ -314,7 +314,7 @@ def test_an_imported_checkpoint_exports_back_with_its_vocabularies(folder, tmp_p
         if (folder / name).exists():
             assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
     generation = json.loads((tmp_path / "back" / "generation_config.json").read_text("utf-8"))
-    padding = MarianTokens.load(folder).vocab_size - 1
+    padding = MarianTokenizer.load(folder).vocab_size - 1
     assert generation["bad_words_ids"] == [[padding]]
     settings = json.loads((tmp_path / "back" / "tokenizer_config.json").read_text("utf-8"))
     assert (settings["source_lang"], settings["target_lang"]) == ("en", "de")

@@ -18,7 +18,7 @@ import sentencepiece
 
 from transduce import atomic
 from transduce.errors import ConfigError, InputError, ModelError
-from transduce.tokens.processor import SPACE, cut, processor_of, readable
+from transduce.tokenizer.processor import SPACE, cut, processor_of, readable
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -31,7 +31,7 @@ ESCAPE = "\x10"
 _ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
 
 
-class Tokens:
+class Tokenizer:
     """A learned vocabulary."""
 
     def __init__(self, model: bytes) -> None:
@@ -49,30 +49,30 @@ class Tokens:
         symbols: Sequence[str] = (),
         sample: int = SAMPLE,
         seed: int = 0,
-        say: Callable[[str], None] = lambda _: None,
-    ) -> "Tokens":
+        log: Callable[[str], None] = lambda _: None,
+    ) -> "Tokenizer":
         """Learns byte pairs from lines of both languages and writes them to a file.
 
         The same lines give the same file. `symbols` are never split. Of more than `sample` lines,
-        so many are drawn at random; `say` hears of that, and of a vocabulary that came out smaller.
+        a random sample is used; that, and a vocabulary smaller than asked for, is logged.
         """
         _check_symbols(symbols)
         drawn, total = _draw(lines, sample, random.Random(seed))
         if not drawn:
             raise InputError("there is no text to learn a vocabulary from")
         if total > sample:
-            say(
+            log(
                 f"the vocabulary is learned from {sample:,} of {total:,} lines, "
                 f"drawn with seed {seed}"
             )
         tokens = cls(_train(drawn, vocab_size, symbols))
         if tokens.vocab_size < vocab_size:
-            say(f"the corpus supports a vocabulary of {tokens.vocab_size:,}, not {vocab_size:,}")
+            log(f"the corpus supports a vocabulary of {tokens.vocab_size:,}, not {vocab_size:,}")
         tokens.save(file)
         return tokens
 
     @classmethod
-    def load(cls, file: Path) -> "Tokens":
+    def load(cls, file: Path) -> "Tokenizer":
         with readable(file):
             tokens = cls(file.read_bytes())
         processor = tokens._processor

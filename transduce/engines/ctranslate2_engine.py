@@ -37,7 +37,7 @@ class CTranslate2Engine:
     """Searches and scores with CTranslate2.
 
     The rows of a CTranslate2 batch do not touch each other, and the sentences of a batch have one
-    and the same shortlist, so a sentence's result is the same in any company.
+    and the same shortlist, so results are batch-invariant.
     """
 
     name = "ctranslate2"
@@ -73,7 +73,7 @@ class CTranslate2Engine:
         """The best hypotheses of each source; like shortlists and lengths are searched together."""
         if prefixes is not None:
             return self.reference().search(sources, search, prefixes, batch_size)
-        self._refuse_too_long(max(map(len, sources), default=0) + search.extra_length)
+        self._check_length(max(map(len, sources), default=0) + search.extra_length)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         alone: list[int] = []
         waiting = [
@@ -98,7 +98,7 @@ class CTranslate2Engine:
     ) -> list[tuple[float, ...]]:
         """The log-probability of each target token, and of EOS after them; of all words."""
         longest = max(map(len, [*sources, *targets]), default=0)
-        self._refuse_too_long(longest)
+        self._check_length(longest)
         results = self._translator.score_batch(
             [self._strings(source) for source in sources],
             [[self.vocabularies.target[i] for i in target] for target in targets],
@@ -169,7 +169,7 @@ class CTranslate2Engine:
     def _strings(self, source: Ids) -> list[str]:
         return [self.vocabularies.source[i] for i in source]
 
-    def _refuse_too_long(self, length: int) -> None:
+    def _check_length(self, length: int) -> None:
         if length >= self.positions:
             raise InputError(
                 f"a sequence of {length} tokens is longer than the {self.positions} that the "

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from transduce.corpus.builtin.german import Case, Person
-from transduce.corpus.builtin.lexicon import (
+from transduce.grammar.german import Case, Person
+from transduce.grammar.lexicon import (
     Adjective,
     Determiner,
     Modal,

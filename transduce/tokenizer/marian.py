@@ -18,7 +18,7 @@ from pydantic import NonNegativeInt, TypeAdapter
 from sentencepiece import SentencePieceProcessor
 
 from transduce.errors import InputError, ModelError
-from transduce.tokens.processor import SPACE, cut, processor_of, readable
+from transduce.tokenizer.processor import SPACE, cut, processor_of, readable
 
 SOURCE, TARGET = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
@@ -46,7 +46,7 @@ class _Side:
         return [self.numbers.get(piece, self.numbers[UNKNOWN]) for piece in pieces]
 
 
-class MarianTokens:
+class MarianTokenizer:
     """The vocabularies of a model: of its sources, which it reads, and its targets."""
 
     def __init__(self, files: Mapping[str, bytes], where: Path = Path()) -> None:
@@ -64,7 +64,7 @@ class MarianTokens:
         self._silent = {target_numbers[name] for name in SILENT if name in target_numbers}
 
     @classmethod
-    def load(cls, directory: Path) -> "MarianTokens":
+    def load(cls, directory: Path) -> "MarianTokenizer":
         files = {}
         for file in map(directory.joinpath, (*FILES, TARGET_VOCABULARY)):
             if file.is_file():

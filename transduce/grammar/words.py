@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus.builtin import english, german
-from transduce.corpus.builtin.german import Gender, Pattern
-from transduce.corpus.builtin.lexicon import (
+from transduce.grammar import english, german
+from transduce.grammar.german import Gender, Pattern
+from transduce.grammar.lexicon import (
     Adjective,
     Determiner,
     Modal,

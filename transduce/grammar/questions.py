@@ -3,14 +3,14 @@
 from dataclasses import replace
 from random import Random
 
-from transduce.corpus.builtin import times, verbs
-from transduce.corpus.builtin.clauses import happening, without_opener
-from transduce.corpus.builtin.descriptions import item, mood, thing_state
-from transduce.corpus.builtin.facts import existence
-from transduce.corpus.builtin.lexicon import Phrase
-from transduce.corpus.builtin.noun_phrases import one_of, owner_of, person, pick
-from transduce.corpus.builtin.nouns import HUMAN, nouns
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar import times, verbs
+from transduce.grammar.clauses import happening, without_opener
+from transduce.grammar.descriptions import item, mood, thing_state
+from transduce.grammar.facts import existence
+from transduce.grammar.lexicon import Phrase
+from transduce.grammar.noun_phrases import one_of, owner_of, person, pick
+from transduce.grammar.nouns import HUMAN, nouns
+from transduce.grammar.syntax import (
     Clause,
     Nominal,
     NounPhrase,
@@ -19,8 +19,8 @@ from transduce.corpus.builtin.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.builtin.verb_phrases import deed
-from transduce.corpus.builtin.words import (
+from transduce.grammar.verb_phrases import deed
+from transduce.grammar.words import (
     CAN,
     HOW_MANY,
     MAY,

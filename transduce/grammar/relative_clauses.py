@@ -2,13 +2,13 @@
 
 from random import Random
 
-from transduce.corpus.builtin import verbs
-from transduce.corpus.builtin.clauses import duty, happening, past, without_opener
-from transduce.corpus.builtin.descriptions import MOODS, PET_MOODS, be, mood, trait_of_thing
-from transduce.corpus.builtin.lexicon import Noun, Phrase
-from transduce.corpus.builtin.noun_phrases import STRANGERS, owner_of, person, pick
-from transduce.corpus.builtin.nouns import HUMAN, NOUN, nouns, places
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar import verbs
+from transduce.grammar.clauses import duty, happening, past, without_opener
+from transduce.grammar.descriptions import MOODS, PET_MOODS, be, mood, trait_of_thing
+from transduce.grammar.lexicon import Noun, Phrase
+from transduce.grammar.noun_phrases import STRANGERS, owner_of, person, pick
+from transduce.grammar.nouns import HUMAN, NOUN, nouns, places
+from transduce.grammar.syntax import (
     Clause,
     NounPhrase,
     Relative,
@@ -16,9 +16,9 @@ from transduce.corpus.builtin.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.builtin.verb_phrases import IN, deed, verb_phrase
-from transduce.corpus.builtin.verbs import named
-from transduce.corpus.builtin.words import ADJECTIVES, BARE, HE, THE, THEY, A
+from transduce.grammar.verb_phrases import IN, deed, verb_phrase
+from transduce.grammar.verbs import named
+from transduce.grammar.words import ADJECTIVES, BARE, HE, THE, THEY, A
 
 _USES = named("buy sell find lose repair wash need read write look", verbs.TRANSITIVE)
 _ENDS = named("sell find lose repair forget wash hide", verbs.TRANSITIVE)

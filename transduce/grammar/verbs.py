@@ -7,10 +7,10 @@ preposition ("auf acc"), and is left out for the plain accusative.
 
 from collections.abc import Iterable, Mapping
 
-from transduce.corpus.builtin import english, german
-from transduce.corpus.builtin.german import CASES, Case
-from transduce.corpus.builtin.lexicon import Aspect, Verb, lines
-from transduce.corpus.builtin.nouns import nouns, places
+from transduce.grammar import english, german
+from transduce.grammar.german import CASES, Case
+from transduce.grammar.lexicon import Aspect, Verb, lines
+from transduce.grammar.nouns import nouns, places
 
 _CASES: Mapping[str, Case] = {case: case for case in CASES}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from transduce.corpus.builtin import english, german
-from transduce.corpus.builtin.english import EnglishVerb
-from transduce.corpus.builtin.german import Case, Gender, GermanVerb, Pattern, Person, Slot
+from transduce.grammar import english, german
+from transduce.grammar.english import EnglishVerb
+from transduce.grammar.german import Case, Gender, GermanVerb, Pattern, Person, Slot
 
 # Only English makes all four visible: an event has no progressive, a state has nothing else,
 # and the progressive of a condition ("is wearing", "is raining") needs no gerade in German.

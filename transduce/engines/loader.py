@@ -15,32 +15,31 @@ from transduce.directory import read_description, read_json, sha256, verify_chec
 from transduce.engines import Engine
 from transduce.engines.shortlist import load_shortlist
 from transduce.errors import ModelError
+from transduce.log import Log
 from transduce.machine import cores, cpu, keep_memory
 from transduce.search import Search
-from transduce.tokens import TokensLike, load_tokens
+from transduce.tokenizer import TokenizerLike, load_tokenizer
 
 KINDS = ("auto", "torch", "ctranslate2")
 FAST = "ctranslate2"  # the directory of the fast engine, inside a model directory
 STAMP = "transduce.json"  # what it was made from
 POSITIONS = 1024  # the longest sequence, at least
 
-Say = Callable[[str], None]
 
-
-def open_engine(directory: Path, kind: str = "auto", say: Say = lambda _: None) -> Engine:
+def open_engine(directory: Path, kind: str = "auto", log: Log = lambda _: None) -> Engine:
     """The engine of a model directory; `auto` is the fast one where it can run, else torch."""
     if kind not in KINDS:
         raise ModelError(f"no engine {kind!r}: choose one of {', '.join(KINDS)}")
     if kind == "torch":
         return open_reference(directory)
     try:
-        return open_fast(directory, say)
+        return open_fast(directory, log)
     except (ImportError, ModelError, RuntimeError, ValueError) as error:
         read_description(directory)  # what is wrong with the model itself is said as it is
         verify_checksums(directory)
         if kind == "ctranslate2":
             raise ModelError(f"the fast engine cannot run {directory}: {error}") from None
-        say(f"the fast engine cannot run this model, torch does: {error}")
+        log(f"the fast engine cannot run this model, torch does: {error}")
         return open_reference(directory)
 
 
@@ -48,7 +47,7 @@ def open_reference(directory: Path) -> Engine:
     import torch
 
     from transduce.checkpoint import load_model
-    from transduce.engines.reference import TorchEngine
+    from transduce.engines.torch_engine import TorchEngine
 
     keep_memory()
     if "ctranslate2" in sys.modules and "OMP_NUM_THREADS" not in os.environ:
@@ -56,18 +55,18 @@ def open_reference(directory: Path) -> Engine:
     return TorchEngine(load_model(directory).model)
 
 
-def open_fast(directory: Path, say: Say = lambda _: None) -> Engine:
+def open_fast(directory: Path, log: Log = lambda _: None) -> Engine:
     """CTranslate2 on a model directory; converts the model if that was not done before."""
     import ctranslate2
 
     ctranslate2.set_log_level(40)  # errors; what the library thinks of the machine is no news
-    fast = fast_directory(directory) or convert(directory, say)
+    fast = fast_directory(directory) or convert(directory, log)
     return run_fast(directory, fast, best_setting(directory, fast))
 
 
 def best_setting(directory: Path, fast: Path) -> Any:
     """How this model is best run on this machine: measured once, and remembered for the user."""
-    from transduce.engines.fast import Setting
+    from transduce.engines.ctranslate2_engine import Setting
 
     what = f"{machine_name()}, {read_json(fast, STAMP)['weights']}"
     file = cache() / "settings" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.json"
@@ -86,9 +85,9 @@ def best_setting(directory: Path, fast: Path) -> Any:
 
 def run_fast(directory: Path, fast: Path, setting: Any, shortlist: bool = True) -> Any:
     """CTranslate2 with what was converted, in this setting, with or without a shortlist."""
-    from transduce.engines.fast import CTranslate2Engine
+    from transduce.engines.ctranslate2_engine import CTranslate2Engine
 
-    tokens, description = load_tokens(directory), read_description(directory)
+    tokens, description = load_tokenizer(directory), read_description(directory)
     return CTranslate2Engine(
         fast,
         vocabularies_of(tokens, ModelConfig(**description["model"])),
@@ -126,9 +125,9 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transduce"
 
 
-def convert(directory: Path, say: Say = lambda _: None) -> Path:
+def convert(directory: Path, log: Log = lambda _: None) -> Path:
     """Makes the fast engine of a model directory, and keeps it in the first place it may."""
-    say(f"preparing the fast engine of {directory.name}, this once")
+    log(f"preparing the fast engine of {directory.name}, this once")
     for place in places(directory):
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -146,10 +145,10 @@ def write_fast(directory: Path, out: Path, check: Callable[[Path], None] = lambd
     """
     from transduce.checkpoint import load_model
     from transduce.engines.convert import write_ctranslate2
-    from transduce.engines.fast import write_levels
+    from transduce.engines.ctranslate2_engine import write_levels
 
     loaded = load_model(directory)
-    tokens, shortlist = load_tokens(directory), load_shortlist(directory)
+    tokens, shortlist = load_tokenizer(directory), load_shortlist(directory)
     vocabularies = vocabularies_of(tokens, loaded.model.config)
     positions = max(POSITIONS, 2 * int(loaded.description.get("max_length", 0)))
     if loaded.model.config.positions == "learned":
@@ -177,9 +176,9 @@ def write_fast(directory: Path, out: Path, check: Callable[[Path], None] = lambd
         check(aside)
 
 
-def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
+def vocabularies_of(tokens: TokenizerLike, config: ModelConfig) -> Any:
     """The strings that stand for the tokens; none has a space, none is there twice."""
-    from transduce.engines.fast import Vocabularies
+    from transduce.engines.ctranslate2_engine import Vocabularies
 
     source, target = (
         [
@@ -193,7 +192,7 @@ def vocabularies_of(tokens: TokensLike, config: ModelConfig) -> Any:
 
 def fastest(opened: Callable[[Any], Any]) -> Any:
     """The setting in which a few made-up sentences are translated soonest, here and now."""
-    from transduce.engines.fast import Setting
+    from transduce.engines.ctranslate2_engine import Setting
 
     count = cores()
     shapes = {(count, 1), (1, count)}

@@ -3,7 +3,7 @@
 import random
 
 
-def in_company(sources, company):
+def arranged(sources, company):
     """An order of the sources, some of them several times, and a batch size."""
     order = list(range(len(sources)))
     if company == "longest first":

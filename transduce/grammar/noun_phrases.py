@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Literal, TypeVar
 
-from transduce.corpus.builtin.lexicon import Adjective, Determiner, Name, Noun, Place, Pronoun
-from transduce.corpus.builtin.nouns import HUMAN, nouns
-from transduce.corpus.builtin.syntax import Couple, Nominal, NounPhrase, Possessed, PrepPhrase
-from transduce.corpus.builtin.words import (
+from transduce.grammar.lexicon import Adjective, Determiner, Name, Noun, Place, Pronoun
+from transduce.grammar.nouns import HUMAN, nouns
+from transduce.grammar.syntax import Couple, Nominal, NounPhrase, Possessed, PrepPhrase
+from transduce.grammar.words import (
     ADJECTIVES,
     BARE,
     EVERY,

@@ -11,16 +11,16 @@ from hashlib import blake2b
 from random import Random
 from typing import Literal
 
-from transduce.corpus.builtin import to_english, to_german
-from transduce.corpus.builtin.clauses import event
-from transduce.corpus.builtin.combinations import COMBINATIONS
-from transduce.corpus.builtin.descriptions import DESCRIPTIONS
-from transduce.corpus.builtin.facts import FACTS
-from transduce.corpus.builtin.noun_phrases import pick
-from transduce.corpus.builtin.questions import QUESTIONS
-from transduce.corpus.builtin.relative_clauses import RELATIVE_CLAUSES
-from transduce.corpus.builtin.syntax import Clause, Sentence, Statement
 from transduce.corpus.pair import Pair
+from transduce.grammar import to_english, to_german
+from transduce.grammar.clauses import event
+from transduce.grammar.combinations import COMBINATIONS
+from transduce.grammar.descriptions import DESCRIPTIONS
+from transduce.grammar.facts import FACTS
+from transduce.grammar.noun_phrases import pick
+from transduce.grammar.questions import QUESTIONS
+from transduce.grammar.relative_clauses import RELATIVE_CLAUSES
+from transduce.grammar.syntax import Clause, Sentence, Statement
 
 Split = Literal["train", "valid", "test"]
 

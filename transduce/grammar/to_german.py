@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus.builtin.german import (
+from transduce.grammar.german import (
     IRREGULAR_PRESENT,
     PRETERITE,
     REFLEXIVE,
@@ -14,8 +14,8 @@ from transduce.corpus.builtin.german import (
     determiner,
     zu_infinitive,
 )
-from transduce.corpus.builtin.lexicon import Determiner, Name, Noun, Phrase, Pronoun, slot
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.lexicon import Determiner, Name, Noun, Phrase, Pronoun, slot
+from transduce.grammar.syntax import (
     Adverbial,
     Clause,
     Complex,
@@ -36,8 +36,8 @@ from transduce.corpus.builtin.syntax import (
     VerbPhrase,
     person,
 )
-from transduce.corpus.builtin.times import ALREADY, NEVER, NEVER_YET
-from transduce.corpus.builtin.words import BARE, NO, PERSONAL, THE, A
+from transduce.grammar.times import ALREADY, NEVER, NEVER_YET
+from transduce.grammar.words import BARE, NO, PERSONAL, THE, A
 
 _NEGATIONS: Mapping[str, tuple[str, str]] = {  # what stands before and after nicht or kein
     "": ("", ""),

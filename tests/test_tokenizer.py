@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transduce.config import ModelConfig
 from transduce.corpus.reading import read_pairs
 from transduce.errors import ConfigError, InputError, ModelError
-from transduce.tokens import BOS, EOS, PAD, SPECIALS, UNK, Tokens, bpe
+from transduce.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, bpe
 
 LINES = [
     "A dog runs on the beach and the dog barks.",
@@ -27,8 +27,8 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tokens(file) -> Tokens:
-    return Tokens.learn(LINES, 360, file, symbols=SYMBOLS)
+def tokens(file) -> Tokenizer:
+    return Tokenizer.learn(LINES, 360, file, symbols=SYMBOLS)
 
 
 @settings(max_examples=400)
@@ -105,18 +105,18 @@ def test_symbols_are_never_split(tokens) -> None:
 )
 def test_impossible_symbols_are_refused(tmp_path, symbols, why) -> None:
     with pytest.raises(ConfigError, match=f"^{re.escape(why)}$"):
-        Tokens.learn(LINES, 360, tmp_path / "x", symbols=symbols)
+        Tokenizer.learn(LINES, 360, tmp_path / "x", symbols=symbols)
 
 
 def test_a_corpus_full_of_awkward_text_can_be_learned_from(tmp_path) -> None:
     awkward = ["▁▅ <s> </s> <unk> <0x41> ▅▅", "x" * 100_000, "\x00\n", "", "   ", "😀" * 5000]
-    tokens = Tokens.learn(awkward, 400, tmp_path / "x")
+    tokens = Tokenizer.learn(awkward, 400, tmp_path / "x")
     for text in awkward:
         assert tokens.decode(tokens.encode(text)) == text
 
 
 def test_a_loaded_vocabulary_is_the_one_that_was_learned(tokens, file) -> None:
-    loaded = Tokens.load(file)
+    loaded = Tokenizer.load(file)
     assert loaded.vocab_size == tokens.vocab_size == 360
     assert loaded.checksum == tokens.checksum
     assert loaded.encode("a dog runs ▁") == tokens.encode("a dog runs ▁")
@@ -126,19 +126,19 @@ def test_a_loaded_vocabulary_is_the_one_that_was_learned(tokens, file) -> None:
 def test_the_same_text_gives_the_same_file_which_names_no_path(tmp_path) -> None:
     files = [tmp_path / name for name in ("a.model", "b.model")]
     for file in files:
-        Tokens.learn(iter(LINES), 340, file, sample=7)
+        Tokenizer.learn(iter(LINES), 340, file, sample=7)
     assert files[0].read_bytes() == files[1].read_bytes()
     assert str(tmp_path).encode() not in files[0].read_bytes()
 
 
 def test_the_vocabulary_is_no_larger_than_the_corpus_supports_and_says_so(tmp_path) -> None:
     said: list[str] = []
-    tokens = Tokens.learn(["a dog", "a dog ran"], 37_000, tmp_path / "x", say=said.append)
+    tokens = Tokenizer.learn(["a dog", "a dog ran"], 37_000, tmp_path / "x", log=said.append)
     # 260 and ▁ a d o g r n, and every merge of ▁a, ▁dog and ▁ran that there is
     assert tokens.vocab_size < 285
     assert said == [f"the corpus supports a vocabulary of {tokens.vocab_size}, not 37,000"]
-    exactly = Tokens.learn(
-        ["a dog", "a dog ran"], tokens.vocab_size, tmp_path / "y", say=said.append
+    exactly = Tokenizer.learn(
+        ["a dog", "a dog ran"], tokens.vocab_size, tmp_path / "y", log=said.append
     )
     assert exactly.vocab_size == tokens.vocab_size
     assert len(said) == 1
@@ -149,19 +149,21 @@ def test_too_small_a_vocabulary_is_refused_with_the_smallest_that_works(
     tmp_path, vocab_size
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        Tokens.learn(["a dog", "bad"], vocab_size, tmp_path / "x", symbols=["<en>"])
+        Tokenizer.learn(["a dog", "bad"], vocab_size, tmp_path / "x", symbols=["<en>"])
     assert str(caught.value) == (
         f"data.vocab_size = {vocab_size} is too small for this corpus: the smallest that works "
         "is 267 (256 bytes, 5 special symbols and 6 characters)"
     )
     assert not list(tmp_path.iterdir())
-    assert Tokens.learn(["a dog", "bad"], 267, tmp_path / "x", symbols=["<en>"]).vocab_size == 267
+    assert (
+        Tokenizer.learn(["a dog", "bad"], 267, tmp_path / "x", symbols=["<en>"]).vocab_size == 267
+    )
 
 
 def test_of_a_large_corpus_lines_are_drawn_and_it_says_so(tmp_path) -> None:
     said: list[str] = []
     lines = (f"line {i} of many" for i in range(1000))
-    Tokens.learn(lines, 300, tmp_path / "x", sample=50, seed=3, say=said.append)
+    Tokenizer.learn(lines, 300, tmp_path / "x", sample=50, seed=3, log=said.append)
     assert said == ["the vocabulary is learned from 50 of 1,000 lines, drawn with seed 3"]
 
 
@@ -179,17 +181,17 @@ def test_every_line_is_as_likely_to_be_drawn() -> None:
 
 def test_no_text_is_refused(tmp_path) -> None:
     with pytest.raises(InputError, match=r"^there is no text to learn a vocabulary from$"):
-        Tokens.learn(["", ""], 1000, tmp_path / "x")
+        Tokenizer.learn(["", ""], 1000, tmp_path / "x")
 
 
 def test_files_that_are_no_vocabulary_are_refused(tmp_path, tokens) -> None:
     bad = tmp_path / "bad.model"
     with pytest.raises(ModelError, match=f"^there is no vocabulary {re.escape(str(bad))}$"):
-        Tokens.load(bad)
+        Tokenizer.load(bad)
     for content in (b"", b"junk" * 99, tokens.model[:-1], tokens.model[:1000]):
         bad.write_bytes(content)
         with pytest.raises(ModelError) as caught:
-            Tokens.load(bad)
+            Tokenizer.load(bad)
         assert str(caught.value) == (
             f"{bad} is damaged, or not a SentencePiece model: put back the original"
         )
@@ -206,7 +208,7 @@ def test_another_programs_vocabulary_is_refused(tmp_path) -> None:
         minloglevel=2,
     )
     with pytest.raises(ModelError) as caught:
-        Tokens.load(tmp_path / "other.model")
+        Tokenizer.load(tmp_path / "other.model")
     assert str(caught.value) == (
         f"{tmp_path / 'other.model'} numbers pad, bos, eos and unk (-1, 1, 2, 0), "
         "not (0, 1, 2, 3): it is another program's vocabulary"
@@ -228,7 +230,7 @@ def test_real_text_is_all_known_and_comes_back(data, tmp_path) -> None:
     folder = data / "multi30k"
     pairs = list(read_pairs([folder / "val.en.gz"], [folder / "val.de.gz"]))
     lines = [text for pair in pairs for text in (pair.source, pair.target)]
-    tokens = Tokens.learn(lines, 4000, tmp_path / "x")
+    tokens = Tokenizer.learn(lines, 4000, tmp_path / "x")
     assert tokens.vocab_size == 4000
     for text, ids in zip(lines, tokens.encode_arrays(lines), strict=True):
         assert tokens.decode(ids) == text

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from transduce.corpus.builtin import english, german
-from transduce.corpus.builtin.lexicon import Phrase, lines
+from transduce.grammar import english, german
+from transduce.grammar.lexicon import Phrase, lines
 
 
 def _phrases(text: str) -> tuple[Phrase, ...]:

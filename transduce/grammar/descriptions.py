@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from random import Random
 
-from transduce.corpus.builtin import times, verbs
-from transduce.corpus.builtin.clauses import can_negate
-from transduce.corpus.builtin.lexicon import Adjective, Noun, Phrase
-from transduce.corpus.builtin.noun_phrases import (
+from transduce.grammar import times, verbs
+from transduce.grammar.clauses import can_negate
+from transduce.grammar.lexicon import Adjective, Noun, Phrase
+from transduce.grammar.noun_phrases import (
     FIRST_NAMES,
     KIN,
     another_name,
@@ -18,8 +18,8 @@ from transduce.corpus.builtin.noun_phrases import (
     pick,
     thing,
 )
-from transduce.corpus.builtin.nouns import nouns, places
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.nouns import nouns, places
+from transduce.grammar.syntax import (
     Adverbial,
     Clause,
     Comparison,
@@ -34,8 +34,8 @@ from transduce.corpus.builtin.syntax import (
     Toward,
     VerbPhrase,
 )
-from transduce.corpus.builtin.verb_phrases import IN
-from transduce.corpus.builtin.words import (
+from transduce.grammar.verb_phrases import IN
+from transduce.grammar.words import (
     ADJECTIVE,
     ADJECTIVES,
     HE,

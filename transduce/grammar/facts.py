@@ -2,11 +2,11 @@
 
 from random import Random
 
-from transduce.corpus.builtin import english, german, times, verbs
-from transduce.corpus.builtin.clauses import state
-from transduce.corpus.builtin.descriptions import be, item, present_or_past, sky
-from transduce.corpus.builtin.lexicon import Phrase
-from transduce.corpus.builtin.noun_phrases import (
+from transduce.grammar import english, german, times, verbs
+from transduce.grammar.clauses import state
+from transduce.grammar.descriptions import be, item, present_or_past, sky
+from transduce.grammar.lexicon import Phrase
+from transduce.grammar.noun_phrases import (
     FIRST_NAMES,
     KIN,
     at,
@@ -16,8 +16,8 @@ from transduce.corpus.builtin.noun_phrases import (
     pick,
     stranger,
 )
-from transduce.corpus.builtin.nouns import NOUN, nouns, places
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.nouns import NOUN, nouns, places
+from transduce.grammar.syntax import (
     Clause,
     Negation,
     Nominal,
@@ -26,9 +26,9 @@ from transduce.corpus.builtin.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.builtin.verb_phrases import IN, IN_CITY, TO_CITY, verb_phrase
-from transduce.corpus.builtin.verbs import named
-from transduce.corpus.builtin.words import (
+from transduce.grammar.verb_phrases import IN, IN_CITY, TO_CITY, verb_phrase
+from transduce.grammar.verbs import named
+from transduce.grammar.words import (
     ADJECTIVES,
     HE,
     IT,

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from transduce.corpus.builtin.english import a_or_an
-from transduce.corpus.builtin.german import Person
-from transduce.corpus.builtin.lexicon import Name, Phrase, Pronoun
-from transduce.corpus.builtin.nouns import HUMAN
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.english import a_or_an
+from transduce.grammar.german import Person
+from transduce.grammar.lexicon import Name, Phrase, Pronoun
+from transduce.grammar.nouns import HUMAN
+from transduce.grammar.syntax import (
     Adverbial,
     Clause,
     Complex,
@@ -27,8 +27,8 @@ from transduce.corpus.builtin.syntax import (
     VerbPhrase,
     person,
 )
-from transduce.corpus.builtin.times import MAYBE
-from transduce.corpus.builtin.words import THERE, A
+from transduce.grammar.times import MAYBE
+from transduce.grammar.words import THERE, A
 
 _BE: Mapping[Person, str] = {"1s": "am", "2s": "are", "3s": "is", "1p": "are", "3p": "are"}
 _WAS: Mapping[Person, str] = {"1s": "was", "2s": "were", "3s": "was", "1p": "were", "3p": "were"}

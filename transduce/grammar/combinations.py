@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from random import Random
 
-from transduce.corpus.builtin import times, verbs
-from transduce.corpus.builtin.clauses import can_negate, duty, happening, without_opener
-from transduce.corpus.builtin.descriptions import (
+from transduce.grammar import times, verbs
+from transduce.grammar.clauses import can_negate, duty, happening, without_opener
+from transduce.grammar.descriptions import (
     HARSH_CLIMATES,
     LOW_MOODS,
     be,
@@ -13,8 +13,8 @@ from transduce.corpus.builtin.descriptions import (
     sky,
     thing_state,
 )
-from transduce.corpus.builtin.lexicon import Determiner, Phrase, Pronoun, Verb
-from transduce.corpus.builtin.noun_phrases import (
+from transduce.grammar.lexicon import Determiner, Phrase, Pronoun, Verb
+from transduce.grammar.noun_phrases import (
     another_name,
     kin,
     owner_of,
@@ -23,8 +23,8 @@ from transduce.corpus.builtin.noun_phrases import (
     thing,
     to,
 )
-from transduce.corpus.builtin.nouns import NOUN, nouns
-from transduce.corpus.builtin.syntax import (
+from transduce.grammar.nouns import NOUN, nouns
+from transduce.grammar.syntax import (
     Clause,
     Complex,
     Compound,
@@ -38,10 +38,10 @@ from transduce.corpus.builtin.syntax import (
     Tense,
     VerbPhrase,
 )
-from transduce.corpus.builtin.syntax import person as grammatical_person
-from transduce.corpus.builtin.verb_phrases import deed, in_general, verb_phrase
-from transduce.corpus.builtin.verbs import named
-from transduce.corpus.builtin.words import (
+from transduce.grammar.syntax import person as grammatical_person
+from transduce.grammar.verb_phrases import deed, in_general, verb_phrase
+from transduce.grammar.verbs import named
+from transduce.grammar.words import (
     ADJECTIVE,
     BARE,
     CAN,

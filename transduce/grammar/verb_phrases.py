@@ -3,11 +3,11 @@
 from dataclasses import replace
 from random import Random
 
-from transduce.corpus.builtin import times, verbs
-from transduce.corpus.builtin.lexicon import Determiner, Phrase, Pronoun, Verb
-from transduce.corpus.builtin.noun_phrases import Reference, at, companion, pick, thing, to
-from transduce.corpus.builtin.syntax import NounPhrase, VerbPhrase
-from transduce.corpus.builtin.words import CITIES, COUNTRIES
+from transduce.grammar import times, verbs
+from transduce.grammar.lexicon import Determiner, Phrase, Pronoun, Verb
+from transduce.grammar.noun_phrases import Reference, at, companion, pick, thing, to
+from transduce.grammar.syntax import NounPhrase, VerbPhrase
+from transduce.grammar.words import CITIES, COUNTRIES
 
 
 def bases(text: str) -> frozenset[str]:

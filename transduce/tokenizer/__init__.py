@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from transduce.errors import ModelError
-from transduce.tokens.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokens
-from transduce.tokens.marian import FILES, MarianTokens
+from transduce.tokenizer.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokenizer
+from transduce.tokenizer.marian import FILES, MarianTokenizer
 
 __all__ = [
     "BOS",
@@ -17,18 +17,18 @@ __all__ = [
     "SMALLEST",
     "SPECIALS",
     "UNK",
-    "MarianTokens",
-    "Tokens",
-    "TokensLike",
+    "MarianTokenizer",
+    "Tokenizer",
+    "TokenizerLike",
     "has_tokens",
-    "load_tokens",
+    "load_tokenizer",
 ]
 
 OURS = "tokens.model"
 
 
 @runtime_checkable
-class TokensLike(Protocol):
+class TokenizerLike(Protocol):
     """What a model reads and writes text with. Ids are without special symbols.
 
     `encode`, `encode_batch` and `pieces` are of sources, `decode` and `encode_targets` of targets.
@@ -59,7 +59,7 @@ class TokensLike(Protocol):
     def decode(self, ids: Sequence[int] | np.ndarray) -> str: ...
 
 
-def load_tokens(directory: Path) -> TokensLike:
+def load_tokenizer(directory: Path) -> TokenizerLike:
     """The vocabulary of a model directory, whichever kind it has."""
     if not has_tokens(directory):
         raise ModelError(
@@ -67,7 +67,7 @@ def load_tokens(directory: Path) -> TokensLike:
             f"{FILES[-1]}"
         )
     ours = directory / OURS
-    return Tokens.load(ours) if ours.is_file() else MarianTokens.load(directory)
+    return Tokenizer.load(ours) if ours.is_file() else MarianTokenizer.load(directory)
 
 
 def has_tokens(directory: Path) -> bool:
