@@ -6,9 +6,9 @@ import torch
 
 from transduce.checkpoint import save_model
 from transduce.config import ModelConfig
-from transduce.engines.shortlist import FILE, learn_shortlist
 from transduce.grammar.grammar import sentences
 from transduce.model import Transformer
+from transduce.shortlist import FILE, learn_shortlist
 from transduce.tokenizer import Tokenizer
 
 

@@ -22,6 +22,7 @@ STAGES = [
     "model",
     "loss",
     "schedule",
+    "shortlist",
     "directory",
     "packing",
     "checkpoint",

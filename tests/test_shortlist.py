@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from transduce.engines.shortlist import (
+from transduce.errors import ModelError
+from transduce.shortlist import (
     FILE,
     GROWTH,
     SMALLEST,
@@ -13,7 +14,6 @@ from transduce.engines.shortlist import (
     learn_shortlist,
     load_shortlist,
 )
-from transduce.errors import ModelError
 
 SIZE = 4000
 

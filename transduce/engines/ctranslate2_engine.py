@@ -8,9 +8,9 @@ from typing import Any
 import ctranslate2
 
 from transduce.engines import Engine, Ids
-from transduce.engines.shortlist import Shortlist
 from transduce.errors import InputError
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
+from transduce.shortlist import Shortlist
 
 PATIENCE = 1.25  # search goes on until beam × this many hypotheses ended
 

@@ -13,11 +13,11 @@ from transduce import atomic
 from transduce.config import ModelConfig
 from transduce.directory import read_description, read_json, sha256, verify_checksums
 from transduce.engines import Engine
-from transduce.engines.shortlist import load_shortlist
 from transduce.errors import ModelError
 from transduce.log import Log
 from transduce.machine import cores, cpu, keep_memory
 from transduce.search import Search
+from transduce.shortlist import load_shortlist
 from transduce.tokenizer import TokenizerLike, load_tokenizer
 
 KINDS = ("auto", "torch", "ctranslate2")

@@ -8,12 +8,12 @@ from transduce import atomic
 from transduce.checkpoint import save_model
 from transduce.config import Config
 from transduce.corpus.reading import File
-from transduce.engines.shortlist import FILE as SHORTLIST
-from transduce.engines.shortlist import learn_shortlist
 from transduce.errors import InputError
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
+from transduce.shortlist import FILE as SHORTLIST
+from transduce.shortlist import learn_shortlist
 from transduce.tokenizer import SPECIALS
 from transduce.train import state
 from transduce.train.card import write_card
