@@ -13,6 +13,7 @@ STAGES = [
     "log",
     "atomic",
     "machine",
+    "table",
     "config",
     "corpus",
     "grammar",

@@ -1,0 +1,76 @@
+"""Tables in plain text, as wide as the terminal."""
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+
+GAP = "  "
+NARROWEST = 80  # columns, also where the terminal has fewer
+NO_TERMINAL = 100  # columns in a pipe or a file
+
+
+def terminal_width() -> int:
+    return max(NARROWEST, shutil.get_terminal_size((NO_TERMINAL, 0)).columns)
+
+
+def render_table(
+    title: str,
+    headings: Sequence[str],
+    sides: str,
+    rows: Sequence[Sequence[str]],
+    width: int | None = None,
+) -> str:
+    """A title, headings over a rule, and rows; `sides` aligns each column left (<) or right (>).
+
+    An empty title, or headings that are all empty, are left out.
+
+    Left-aligned cells and headings wrap between words if the table is wider than `width`, the
+    terminal's by default. Words are never broken and right-aligned cells never wrap, so numbers
+    stay whole: a table of long words may be wider than asked.
+
+    >>> print(render_table("Scores", ("metric", "score"), "<>", [("BLEU", "44.01")]))
+    Scores
+      metric  score
+      ─────────────
+      BLEU    44.01
+    """
+    columns = list(zip(headings, *rows, strict=True))
+    room = (width or terminal_width()) - len(GAP) * len(columns)
+    widths = _widths(columns, sides, room)
+    lines = [title] if title else []
+    for number, row in enumerate([headings, *rows]):
+        wrapped = [_wrap(cell, cell_width) for cell, cell_width in zip(row, widths, strict=True)]
+        for i in range(max(map(len, wrapped))):
+            cells = [part[i] if i < len(part) else "" for part in wrapped]
+            aligned = zip(cells, sides, widths, strict=True)
+            line = "".join(f"{GAP}{cell:{side}{w}}" for cell, side, w in aligned)
+            lines.append(line.rstrip())
+        if number == 0 and any(headings):
+            lines.append(GAP + "─" * (sum(widths) + len(GAP) * (len(widths) - 1)))
+    return "\n".join(lines)
+
+
+def _widths(columns: Sequence[Sequence[str]], sides: str, room: int) -> list[int]:
+    """As wide as the longest cell; if that is too much, the widest column gives way first."""
+    widths = [max(map(len, column)) for column in columns]
+    least = [
+        max(
+            _longest_word(heading),
+            max(map(len if side == ">" else _longest_word, cells), default=0),
+        )
+        for (heading, *cells), side in zip(columns, sides, strict=True)
+    ]
+    while sum(widths) > room:
+        can = [i for i in range(len(widths)) if widths[i] > least[i]]
+        if not can:
+            break
+        widths[max(can, key=lambda i: widths[i])] -= 1
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
+
+
+def _wrap(cell: str, width: int) -> list[str]:
+    return textwrap.wrap(cell, max(1, width), break_long_words=False, break_on_hyphens=False)
