@@ -4,34 +4,84 @@ import ctypes
 import os
 import platform
 import resource
+import subprocess
 import sys
 import time
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
 
-LARGE = 2048  # rows and columns: large enough that more of them are no faster
+CPUINFO = Path("/proc/cpuinfo")
+LARGE = 2048  # rows and columns of a product: larger ones are no faster
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # of glibc's malloc.h
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cpu() -> str:
-    """What the processor calls itself."""
+    """The processor's model name."""
+    return (
+        _cpuinfo("model name")
+        or _sysctl("machdep.cpu.brand_string")
+        or platform.processor()
+        or platform.machine()
+    )
+
+
+def cpu_features() -> frozenset[str]:
+    """The instruction-set extensions by Linux's names: `avx2`, `avx512_vnni`, `asimddp`.
+
+    Empty where the system does not list them.
+    """
+    listed = _cpuinfo("flags") or _cpuinfo("Features")
+    if not listed:
+        listed = _sysctl("machdep.cpu.features", "machdep.cpu.leaf7_features").lower()
+        listed = listed.replace("avx512vnni", "avx512_vnni").replace("avx1.0", "avx")
+    return frozenset(listed.split())
+
+
+def description(libraries: Iterable[str]) -> dict[str, str | int]:
+    """The processor, its cores, Python, and the versions of those libraries that are installed."""
+    facts: dict[str, str | int] = {
+        "cpu": cpu(),
+        "cores": cores(),
+        "python": platform.python_version(),
+    }
+    for name in libraries:
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return facts
+
+
+def _cpuinfo(key: str) -> str:
+    """The first value of a key in Linux's /proc/cpuinfo; empty if there is none."""
     try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+        lines = CPUINFO.read_text("utf-8").splitlines()
+    except OSError:
+        return ""
+    pairs = (line.partition(":") for line in lines)
+    return next((value.strip() for name, _, value in pairs if name.strip() == key), "")
+
+
+def _sysctl(*names: str) -> str:
+    """macOS's values of these names; empty elsewhere."""
+    if sys.platform != "darwin":
+        return ""
+    done = subprocess.run(["sysctl", "-n", *names], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def peak_memory() -> int:
-    """The most bytes of memory that this process has held at once."""
+    """The largest resident size of this process so far, in bytes."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would count what the parent held when it forked
         return 1024 * int(status.read_text("utf-8").split("VmHWM:")[1].split()[0])
@@ -42,7 +92,7 @@ def peak_memory() -> int:
 def matmul_peak(
     device: "torch.device | None" = None, dtype: "torch.dtype | None" = None, repeat: int = 8
 ) -> float:
-    """Operations a second of the fastest of several large products, all threads."""
+    """Operations per second of the fastest of several large matrix products, all threads."""
     import torch
 
     a = torch.ones(LARGE, LARGE, device=device, dtype=dtype)
@@ -58,9 +108,10 @@ def matmul_peak(
 
 
 def keep_memory() -> None:
-    """Tells glibc not to return freed blocks to the system; elsewhere it does nothing.
+    """Stops glibc from returning freed memory to the system; elsewhere it does nothing.
 
-    Large temporaries that are given back at every step cost a third of it.
+    Allocating large temporaries anew takes a third of a training step. It changes the whole
+    process, so only commands that train call it, never the library.
     """
     if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
         return

@@ -5,7 +5,6 @@ It names files, never where they are, and machines by what they can do.
 
 import json
 import math
-import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,11 @@ from typing import Any
 from safetensors import safe_open
 
 import transduce
-from transduce import atomic
+from transduce import atomic, machine
 from transduce.config import read_toml
 from transduce.corpus.reading import STDIN, File
 from transduce.directory import read_description, sha256
 from transduce.errors import InputError
-from transduce.machine import cores, cpu
 from transduce.packing import SCALE
 from transduce.search import Search
 from transduce.store import Store
@@ -67,7 +65,7 @@ def record_of(
         "training": training_of(run, system.model) if run and system else None,
         "commit": commit(),
         "version": version("transduce"),
-        "machine": machine(),
+        "machine": machine.description(LIBRARIES),
         "date": today.isoformat(),
     }
 
@@ -168,9 +166,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
     return done.stdout.strip()
-
-
-def machine() -> dict[str, object]:
-    """What the result was computed on, and with."""
-    libraries = {name: version(name) for name in LIBRARIES}
-    return {"cpu": cpu(), "cores": cores(), "python": platform.python_version(), **libraries}
