@@ -11,6 +11,7 @@ import torch
 from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
+from transduce.batches import Batch
 from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
 from transduce.bench.process import worker
 from transduce.bench.systems import batches_of, loss_of, marian_directory, system_of
@@ -86,7 +87,7 @@ def test_operations_are_those_that_torch_counts_in_our_step(monkeypatch, changes
     # torch counts addmm, but not its form in place
     in_place = {torch.ops.aten.addmm_: lambda _, a, b, **_shape: 2 * a[0] * a[1] * b[1]}
     with FlopCounterMode(display=False, custom_mapping=in_place) as counter:
-        smoothed, _ = objective(ids[:, :source], ids[:, source:], ids[:, source:])
+        smoothed, _ = objective(Batch(ids[:, :source], ids[:, source:], ids[:, source:]))
         smoothed.backward()
     lengths = np.full(rows, source), np.full(rows, target)
     assert training_operations(config, *lengths) == counter.get_total_flops()

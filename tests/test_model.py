@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from transduce.batches import Batch
 from transduce.config import TABLE_3, ModelConfig
 from transduce.errors import InputError
-from transduce.model import Transformer, count_parameters
+from transduce.model import Network, Transformer, build_network, count_parameters
 from transduce.model.dropout import Dropout
+from transduce.model.positions import sinusoids
 
 PAD = 0
 BASE = {"vocab_size": 23, "d_model": 16, "d_ff": 24, "n_heads": 4, "n_layers": 2}
@@ -54,6 +56,63 @@ def assert_equal(a: Tensor, b: Tensor) -> None:
 def model(request) -> Transformer:
     torch.manual_seed(1)
     return build(**request.param)
+
+
+def test_steps_from_the_start_give_the_logits_of_the_whole(model) -> None:
+    """The protocol by which a search decodes, also when it reorders its hypotheses midway."""
+    source, target = tokens(3, 8), tokens(3, 7)
+    whole = model(source, target)
+    state, order = model.start(source), torch.tensor([2, 0])
+    for t in range(7):
+        logits, state = model.step(target[:, t], state)
+        assert_equal(logits, whole[:, t])
+        if t == 3:
+            state = state.select(order, order)
+            target, whole = target[order], whole[order]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_of_a_batch_is_the_cross_entropy_of_its_logits(model, smoothing) -> None:
+    source, target = tokens(3, 8), tokens(3, 7)
+    target[1, 4:] = PAD
+    begin = torch.full((3, 1), model.config.bos_id)
+    batch = Batch(source, torch.cat([begin, target[:, :-1]], dim=1), target)
+    loss = model.loss(batch, smoothing)
+    log_probs = model(batch.source, batch.target_in).log_softmax(-1)[target != PAD]
+    gold, rest = target[target != PAD], smoothing / (log_probs.shape[1] - 1)
+    q = torch.full_like(log_probs, rest).scatter(1, gold[:, None], 1 - smoothing)
+    assert_equal(loss.smoothed, -(q * log_probs).sum())
+    assert_equal(loss.nll, -log_probs.gather(1, gold[:, None]).sum())
+    assert loss.tokens == len(gold)
+
+
+def test_a_network_is_built_by_its_kind() -> None:
+    network = build_network(ModelConfig(**BASE, kind="transformer"))
+    assert isinstance(network, Network)
+    assert isinstance(network, Transformer)
+
+
+def test_positions_follow_the_weights_to_another_type_and_are_not_computed_again(
+    monkeypatch,
+) -> None:
+    embedding = Transformer(ModelConfig(**BASE)).target_embedding
+    single = embedding.encoding(0, 40)
+    assert single.dtype == torch.float32
+    double = embedding.double().encoding(0, 40)
+    torch.testing.assert_close(double, sinusoids(0, 40, 16), rtol=0, atol=0)
+    assert torch.equal(double.float(), single)
+    with monkeypatch.context() as patch:
+        patch.setattr("transduce.model.transformer.sinusoids", None)
+        assert torch.equal(embedding.encoding(3, 5), double[3:8])
+    assert torch.equal(embedding.encoding(0, 300), sinusoids(0, 300, 16))
+
+
+def test_positions_first_needed_by_a_search_serve_training_too() -> None:
+    embedding = Transformer(ModelConfig(**BASE)).target_embedding
+    with torch.inference_mode():
+        embedding(tokens(1, 5))
+    embedding(tokens(1, 5)).sum().backward()
+    assert embedding.weight.grad is not None
 
 
 def test_one_token_at_a_time_equals_all_at_once(model) -> None:

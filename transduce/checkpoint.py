@@ -15,7 +15,7 @@ from transduce import atomic
 from transduce.config import ModelConfig
 from transduce.directory import FORMAT_VERSION, read_description, sha256, verify_checksums
 from transduce.errors import ConfigError, ModelError
-from transduce.model import Transformer
+from transduce.model import Network, Transformer
 from transduce.packing import Stored, packed, unpacked
 
 
@@ -29,7 +29,7 @@ class ModelDirectory:
 
 def save_model(
     directory: Path,
-    model: Transformer,
+    model: Network,
     *,
     task: str = "translation",
     card: str = "",
@@ -75,12 +75,12 @@ def load_model(directory: Path, device: torch.device | str = "cpu") -> ModelDire
     return ModelDirectory(model.to(device).eval(), description)
 
 
-def weights_of(model: Transformer) -> dict[str, Tensor]:
+def weights_of(model: Network) -> dict[str, Tensor]:
     """Every parameter by name; a shared matrix is there once, under its first name."""
     return {name: p.detach().contiguous() for name, p in model.named_parameters()}
 
 
-def load_weights(model: Transformer, weights: Mapping[str, Tensor], where: Path) -> None:
+def load_weights(model: Network, weights: Mapping[str, Tensor], where: Path) -> None:
     """Copies weights into the model, which must have exactly these names and shapes."""
     parameters = dict(model.named_parameters())
     for name in parameters.keys() - weights.keys():

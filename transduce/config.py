@@ -46,6 +46,7 @@ class ModelConfig(Section):
 
     section: ClassVar[str] = "model"
 
+    kind: Literal["transformer"] = "transformer"
     vocab_size: Size = 37_000
     target_vocab_size: Size | None = None  # None: one vocabulary for both languages, §5.1
     d_model: Size = 512

@@ -5,25 +5,25 @@ from collections.abc import Sequence
 import torch
 
 from transduce.engines import Ids
-from transduce.model import Transformer
+from transduce.model import Network, require_transformer
 from transduce.tokenizer import TokenizerLike
 
 
 @torch.inference_mode()
 def word_alignment(
-    model: Transformer, tokens: TokenizerLike, source: Ids, target: Ids
+    model: Network, tokens: TokenizerLike, source: Ids, target: Ids
 ) -> list[tuple[int, int]]:
     """For each target word the source word that is most looked at when it is written.
 
     Heads of the last layer but one are averaged, which of all layers follows the words best; the
     end of the sentence, where heads rest, does not count.
     """
-    config, device = model.config, model.output.weight.device
+    config, device = model.config, model.device
     if not source or not target:
         return []
     ended = torch.tensor([[*source, config.eos_id]], device=device)
     begun = torch.tensor([[config.bos_id, *target]], device=device)
-    layers = model.attention_maps(ended, begun).cross
+    layers = require_transformer(model, "alignment").attention_maps(ended, begun).cross
     weights = layers[max(len(layers) - 2, 0)][0].mean(0)[: len(target), : len(source)]
     sources = torch.tensor(words(source, tokens.vocabulary), device=device)
     targets = torch.tensor(words(target, tokens.target_vocabulary), device=device)

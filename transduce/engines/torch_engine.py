@@ -2,47 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from transduce.engines import Ids
-from transduce.model import Cache, Memory, Transformer
+from transduce.model import Network
 from transduce.search import PAPER, Hypothesis, Search
 from transduce.search.beam import beam_search
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """The state of translating: what was read and what was written so far."""
-
-    model: Transformer
-    memory: Memory
-    cache: Cache | None = None
-
-    def select(
-        self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " some"] | None
-    ) -> "Decoding":
-        cache = self.cache.select(rows, sentences) if self.cache else None
-        memory = self.memory if sentences is None else self.memory.select(sentences)
-        return Decoding(self.model, memory, cache)
-
-
-def decode_step(
-    newest: Int[Tensor, " rows"], state: Decoding
-) -> tuple[Float[Tensor, "rows vocabulary"], Decoding]:
-    logits, cache = state.model.decode(newest[:, None], state.memory, state.cache)
-    return logits[:, -1], Decoding(state.model, state.memory, cache)
-
-
 class TorchEngine:
-    """Searches and scores with a Transformer as it is."""
+    """Searches and scores with any network."""
 
     name = "torch"
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Network) -> None:
         self.model = model.eval()
 
     def search(
@@ -72,14 +48,14 @@ class TorchEngine:
         """One batch."""
         config = self.model.config
         rows = self._padded([[*source, config.eos_id] for source in sources])
-        state = Decoding(self.model, self.model.encode(rows))
+        state = self.model.start(rows)
         start = torch.full((len(sources),), config.bos_id, device=self._device)
         limits = [search.limit(len(source)) for source in sources]
         if prefixes is not None:
             limits = [
                 max(limit, len(given) + 1) for limit, given in zip(limits, prefixes, strict=True)
             ]
-        return beam_search(decode_step, state, start, config.eos_id, limits, search, prefixes)
+        return beam_search(self.model.step, state, start, config.eos_id, limits, search, prefixes)
 
     @torch.inference_mode()
     def score(
@@ -107,7 +83,7 @@ class TorchEngine:
 
     @property
     def _device(self) -> torch.device:
-        return self.model.output.weight.device
+        return self.model.device
 
 
 def side_by_side(

@@ -1,5 +1,31 @@
-"""§3: the network."""
+"""§3: the network. `Network` is what the rest of the package knows of one."""
 
-from transduce.model.transformer import AttentionMaps, Cache, Memory, Transformer, count_parameters
+from transduce.config import ModelConfig
+from transduce.errors import ModelError
+from transduce.model.network import Network, count_parameters
+from transduce.model.transformer import AttentionMaps, Cache, Memory, Transformer
 
-__all__ = ["AttentionMaps", "Cache", "Memory", "Transformer", "count_parameters"]
+__all__ = [
+    "AttentionMaps",
+    "Cache",
+    "Memory",
+    "Network",
+    "Transformer",
+    "build_network",
+    "count_parameters",
+    "require_transformer",
+]
+
+KINDS: dict[str, type[Transformer]] = {"transformer": Transformer}
+
+
+def build_network(config: ModelConfig) -> Network:
+    """A network of the kind that the settings name, with fresh weights."""
+    return KINDS[config.kind](config)
+
+
+def require_transformer(network: Network, purpose: str) -> Transformer:
+    """The network, if it is a Transformer; raises ModelError if not."""
+    if isinstance(network, Transformer):
+        return network
+    raise ModelError(f"{purpose} needs a Transformer: this model's kind is {network.config.kind}")

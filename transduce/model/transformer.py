@@ -4,16 +4,21 @@ import math
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transduce.batches import Batch
 from transduce.config import ModelConfig
 from transduce.errors import InputError
+from transduce.loss import Loss, sequence_loss
 from transduce.model.attention import KeysValues, Mask, causal_mask
 from transduce.model.dropout import Dropout
 from transduce.model.layers import DecoderLayer, EncoderLayer
+from transduce.model.network import Network
+from transduce.model.operations import training_operations
 from transduce.model.positions import sinusoids
 
 
@@ -53,6 +58,20 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class Decoding:
+    """The state of decoding: the encoded source, and the cache once there is a target."""
+
+    memory: Memory
+    cache: Cache | None = None
+
+    def select(
+        self, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " some"] | None
+    ) -> "Decoding":
+        cache = self.cache.select(rows, sentences) if self.cache else None
+        return Decoding(self.memory if sentences is None else self.memory.select(sentences), cache)
+
+
+@dataclass(frozen=True)
 class AttentionMaps:
     """Where every head of every layer looks, for figures."""
 
@@ -70,6 +89,7 @@ class Embedding(nn.Module):
         self.layout = config.positions
         if self.layout == "learned":
             self.positions = vectors(config.max_positions, config.d_model)
+        self._sinusoids: Tensor | None = None
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.dropout = Dropout(config.p_drop)
 
@@ -84,13 +104,24 @@ class Embedding(nn.Module):
     def encoding(self, start: int, length: int) -> Float[Tensor, "length d_model"]:
         """The positional encodings of positions start ≤ pos < start + length."""
         if self.layout != "learned":
-            return sinusoids(start, length, self.weight.shape[1], self.layout).to(self.weight)
+            return self._table(start + length)[start : start + length]
         if start + length > self.positions.shape[0]:
             raise InputError(
                 f"a sequence of {start + length} tokens is longer than this model's "
                 f"{self.positions.shape[0]} learned positions: split it, or train with sinusoids"
             )
         return self.positions[start : start + length]
+
+    def _table(self, length: int) -> Float[Tensor, "positions d_model"]:
+        """Sinusoids of at least so many positions, kept where the weights are and in their type."""
+        table, weight = self._sinusoids, self.weight
+        usable = table is not None and (table.device, table.dtype) == (weight.device, weight.dtype)
+        if table is None or not usable or len(table) < length:
+            size = 1 << (max(length, 64) - 1).bit_length()  # doubled, so that it seldom grows
+            with torch.inference_mode(False):  # training may use it after a search has made it
+                made = sinusoids(0, size, weight.shape[1], self.layout, weight.device)
+                self._sinusoids = table = made.to(weight.dtype)
+        return table
 
 
 class OutputProjection(nn.Module):
@@ -106,7 +137,7 @@ class OutputProjection(nn.Module):
         return F.linear(x, self.weight, self.bias)
 
 
-class Transformer(nn.Module):
+class Transformer(Network):
     """§3: maps a source and the target so far to the logits of each next target token."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -132,6 +163,25 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logits after each target token; padding follows the tokens of a row."""
         return self.decode(target, self.encode(source))[0]
+
+    def loss(self, batch: Batch, smoothing: float) -> Loss:
+        states, _ = self.decode_states(batch.target_in, self.encode(batch.source))
+        weight, bias = self.output.weight, self.output.bias
+        return sequence_loss(states, batch.target_out, weight, bias, smoothing, self.config.pad_id)
+
+    def start(self, source: Int[Tensor, "batch source"]) -> Decoding:
+        return Decoding(self.encode(source))
+
+    def step(
+        self, newest: Int[Tensor, " rows"], state: Decoding
+    ) -> tuple[Float[Tensor, "rows vocabulary"], Decoding]:
+        logits, cache = self.decode(newest[:, None], state.memory, state.cache)
+        return logits[:, -1], Decoding(state.memory, cache)
+
+    def operations(
+        self, source: Integer[np.ndarray, " pairs"], target: Integer[np.ndarray, " pairs"]
+    ) -> int:
+        return training_operations(self.config, source, target)
 
     def encode(self, source: Int[Tensor, "batch source"]) -> Memory:
         mask = self._source_mask(source)
@@ -213,8 +263,3 @@ def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
             f"token id {wrong} is outside the vocabulary of {vocab_size} (0 to {vocab_size - 1}): "
             "the text was encoded with another vocabulary than the model's"
         )
-
-
-def count_parameters(module: nn.Module) -> int:
-    """Trainable numbers, a shared matrix counted once."""
-    return sum(p.numel() for p in module.parameters())

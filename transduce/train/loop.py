@@ -11,8 +11,7 @@ import torch
 from transduce.batches import Indices, micro_batches_for, plan_epoch
 from transduce.config import Config
 from transduce.errors import UserError
-from transduce.model import Transformer
-from transduce.model.operations import training_operations
+from transduce.model import build_network
 from transduce.schedule import learning_rate
 from transduce.search import GREEDY, Search
 from transduce.store import Store
@@ -66,7 +65,7 @@ class Trainer:
 
     def _new_learner(self) -> Learner:
         seed_step(self.config.train.seed, 0, 0, 0)  # every process draws the same weights
-        model = Transformer(self.config.model).to(self.processes.device)
+        model = build_network(self.config.model).to(self.processes.device)
         return Learner(model, self.config.train.ema)
 
     def train(self, stop: StopSignal) -> Finished:
@@ -129,8 +128,8 @@ class Trainer:
         self.learner.update(self._rate(position.step + 1))
         store = self.data.train
         tokens = target_tokens(store, batch)
-        operations = training_operations(
-            self.config.model, store.source_lengths[batch] + 1, store.target_lengths[batch] + 1
+        operations = self.learner.model.operations(
+            store.source_lengths[batch] + 1, store.target_lengths[batch] + 1
         )
         seconds = time.perf_counter() - began
         self.position = replace(

@@ -10,8 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transduce.batches import Batch, Indices, collate, split
 from transduce.config import TrainConfig
-from transduce.loss import sequence_loss
-from transduce.model import Transformer
+from transduce.model import Network
 from transduce.store import Store
 from transduce.train.processes import Processes
 
@@ -19,20 +18,14 @@ from transduce.train.processes import Processes
 class Objective(nn.Module):
     """The network with its loss: what is differentiated."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, network: Network, smoothing: float) -> None:
         super().__init__()
-        self.model = model
+        self.network = network
         self.smoothing = smoothing
 
-    def forward(
-        self, source: Tensor, target_in: Tensor, target_out: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The sums over target tokens of the loss with and without smoothing."""
-        states, _ = self.model.decode_states(target_in, self.model.encode(source))
-        output, config = self.model.output, self.model.config
-        loss = sequence_loss(
-            states, target_out, output.weight, output.bias, self.smoothing, config.pad_id
-        )
+        loss = self.network.loss(batch, self.smoothing)
         return loss.smoothed, loss.nll
 
 
@@ -48,13 +41,13 @@ class Gradient:
     """Computes the gradient of whole batches, in parts, on one process or many."""
 
     def __init__(
-        self, model: Transformer, config: TrainConfig, processes: Processes, parts: int = 1
+        self, network: Network, config: TrainConfig, processes: Processes, parts: int = 1
     ) -> None:
-        """`parts` is in how many micro_batches each process computes its share of a batch."""
+        """`parts` is in how many micro-batches each process computes its share of a batch."""
         self.processes = processes
         self.parts = parts
         self.dtype = precision(config.precision, processes.device)
-        objective: nn.Module = Objective(model, config.label_smoothing)
+        objective: nn.Module = Objective(network, config.label_smoothing)
         if config.compile:
             objective = torch.compile(objective, dynamic=True)  # type: ignore[assignment]
         self.parallel = (
@@ -91,8 +84,7 @@ class Gradient:
         quiet = self.parallel.no_sync() if self.parallel and not last else contextlib.nullcontext()
         with quiet:
             with autocast(self.processes.device, self.dtype):
-                run = self.parallel or self.objective
-                smoothed, nll = run(batch.source, batch.target_in, batch.target_out)
+                smoothed, nll = (self.parallel or self.objective)(batch)
             (smoothed * scale).backward()
         return float(smoothed.detach()), float(nll.detach())
 

@@ -18,7 +18,7 @@ from transduce.checkpoint import load_weights, weights_of
 from transduce.directory import sha256, verify_checksums
 from transduce.errors import ModelError, UserError
 from transduce.log import Log
-from transduce.model import Transformer
+from transduce.model import Network
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Position:
 class Learner:
     """The network and its optimiser: everything that a step changes."""
 
-    def __init__(self, model: Transformer, ema: float = 0.0) -> None:
+    def __init__(self, model: Network, ema: float = 0.0) -> None:
         self.model = model
         self.parameters = dict(model.named_parameters())
         # §5.3; the learning rate is set at every step
@@ -105,7 +105,7 @@ def save(folder: Path, learner: Learner, position: Position, scheduled: bool) ->
     return path
 
 
-def save_best(path: Path, model: Transformer) -> None:
+def save_best(path: Path, model: Network) -> None:
     """The weights that did best in validation so far, kept whatever else is pruned."""
     with _written(path) as aside:
         save_file(weights_of(model), aside / "model.safetensors")

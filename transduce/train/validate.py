@@ -8,8 +8,7 @@ import torch
 
 from transduce.batches import collate, plan_epoch
 from transduce.engines.torch_engine import TorchEngine
-from transduce.loss import sequence_loss
-from transduce.model import Transformer
+from transduce.model import Network
 from transduce.search import GREEDY, Search
 from transduce.store import Store
 from transduce.tokenizer import Tokenizer
@@ -35,7 +34,7 @@ class ValidationScores:
 
 @torch.inference_mode()
 def validate(
-    model: Transformer,
+    model: Network,
     store: Store,
     tokens: Tokenizer,
     sentences: int,
@@ -53,9 +52,7 @@ def validate(
     plan = plan_epoch(store.source_lengths, store.target_lengths, tokens_per_batch, 0, 0)
     for indices in plan[processes.rank :: processes.world]:
         batch = collate(store, indices).to(processes.device)
-        states, _ = model.decode_states(batch.target_in, model.encode(batch.source))
-        weight, bias = model.output.weight, model.output.bias
-        loss = sequence_loss(states, batch.target_out, weight, bias, 0.0, model.config.pad_id)
+        loss = model.loss(batch, smoothing=0.0)
         nll += float(loss.nll)
         count += loss.tokens
     nll, total = processes.sum([nll, float(count)])
