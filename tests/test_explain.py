@@ -3,6 +3,9 @@
 import json
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -13,44 +16,194 @@ from transduce import explain
 from transduce.cli import main
 from transduce.engines.loader import open_reference
 from transduce.errors import InputError
+from transduce.model import Transformer
 from transduce.tokenizer import load_tokenizer
 
 TEXT = "The cat sat because it was tired"
+TARGET = "Die Katze saß , weil sie müde war"
+VARIANTS = {
+    "scaled": {},
+    "unscaled": {"attention": "unscaled"},
+    "additive": {"attention": "additive"},
+    "restricted": {"neighbourhood": 3},
+    "pre-norm": {"norm": "pre"},
+    "without biases": {"attention_bias": False},
+    "wide": {"d_model": 96, "n_heads": 3},
+    "large scores": {"attention": "unscaled"},
+}
+
+
+def variant_of(name: str) -> explain.Example:
+    """The example, with a network of another kind."""
+    example = explain.example(TEXT, TARGET, seed=3)
+    model = Transformer(example.model.config.replace(**VARIANTS[name])).eval()
+    if name == "large scores":
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(6)
+    return replace(example, model=model)
 
 
 @pytest.fixture(params=["encoder", "decoder", "cross"])
-def worked(request) -> explain.Worked:
-    example = explain.example(TEXT, "Die Katze saß , weil sie müde war", seed=3)
-    return explain.work_out(example, request.param, layer=2, head=2)
+def kind(request) -> str:
+    return str(request.param)
 
 
-def test_each_step_follows_from_the_one_before(worked) -> None:
-    torch.testing.assert_close(worked.x @ worked.w_q + worked.b_q, worked.q)
-    torch.testing.assert_close(worked.q @ worked.k.T, worked.dots)
-    torch.testing.assert_close(worked.dots / math.sqrt(worked.q.shape[1]), worked.scores)
+@pytest.fixture(params=VARIANTS)
+def variant(request) -> explain.Example:
+    torch.manual_seed(3)
+    return variant_of(request.param)
+
+
+@pytest.fixture
+def worked(kind) -> explain.Worked:
+    return explain.work_out(explain.example(TEXT, TARGET, seed=3), kind, layer=2, head=2)
+
+
+def test_each_step_follows_from_the_one_before(variant, kind) -> None:
+    worked = explain.work_out(variant, kind, layer=2, head=2)
+    bias = 0 if worked.b_q is None else worked.b_q
+    torch.testing.assert_close(worked.x @ worked.w_q + bias, worked.q)
+    if worked.attention == "additive":
+        assert worked.dots is None
+        hidden = torch.tanh(worked.q[:, None] + worked.k)
+        torch.testing.assert_close(hidden @ worked.w, worked.scores)
+    else:
+        torch.testing.assert_close(worked.q @ worked.k.T, worked.dots)
+        root = math.sqrt(worked.q.shape[1]) if worked.attention == "scaled" else 1
+        torch.testing.assert_close(worked.dots / root, worked.scores)
     masked = worked.scores.masked_fill(~worked.visible, -math.inf)
     torch.testing.assert_close(masked.softmax(-1), worked.weights)
     torch.testing.assert_close(worked.weights @ worked.v, worked.output)
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_weights_are_those_of_the_models_own_pass(kind) -> None:
-    example = explain.example(TEXT, "Die Katze saß", seed=3)
-    maps = example.model.attention_maps(example.source_ids, example.target_ids)
+def test_the_weights_are_those_of_the_models_own_pass(variant, kind) -> None:
+    maps = variant.model.attention_maps(variant.source_ids, variant.target_ids)
     for layer in (1, 2):
         for head in (1, 2):
-            worked = explain.work_out(example, kind, layer, head)
+            worked = explain.work_out(variant, kind, layer, head)
             torch.testing.assert_close(worked.weights, getattr(maps, kind)[layer - 1][0, head - 1])
 
 
-def test_the_sum_by_hand_comes_out(worked) -> None:
-    """The arithmetic as printed, done again from the printed digits."""
-    page = explain.render(worked, None).replace("−", "-")
-    found = re.search(r"q\([^)]*\) · k\([^)]*\) = (.*?) = (-?[\d.]+)\n", page, re.DOTALL)
-    assert found
-    products = [re.findall(r"-?[\d.]+", term) for term in found[1].split(" + ")]
-    total = sum(float(a) * float(b) for a, b in products)
-    assert total == pytest.approx(float(found[2]), abs=0.01)
+@dataclass(frozen=True)
+class Interval:
+    """All that a printed number may have been before it was rounded."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: "Interval") -> "Interval":
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> "Interval":
+        return Interval(-self.high, -self.low)
+
+    def __sub__(self, other: "Interval") -> "Interval":
+        return self + -other
+
+    def __mul__(self, other: "Interval") -> "Interval":
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(ends), max(ends))
+
+    def __truediv__(self, other: "Interval") -> "Interval":
+        return self * Interval(1 / other.high, 1 / other.low)
+
+    def meets(self, other: "Interval") -> bool:
+        return self.low <= other.high + 1e-5 and other.low <= self.high + 1e-5
+
+
+def increasing(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
+    return lambda x: Interval(function(x.low), function(x.high))
+
+
+def value_of(arithmetic: str) -> Interval:
+    """What may come out, given that every decimal number was rounded where it ends."""
+
+    def interval(found: re.Match[str]) -> str:
+        number = float(found[0])
+        half = 0.5 * 10.0 ** -len(found[0].partition(".")[2]) if "." in found[0] else 0.0
+        return f"Interval({number - half}, {number + half})"
+
+    names = {"exp": increasing(math.exp), "tanh": increasing(math.tanh), "Interval": Interval}
+    names["sqrt"] = increasing(math.sqrt)
+    text = re.sub(r"√(\d+)", r"sqrt(\1)", arithmetic).replace("×", "*").replace("−", "-")
+    found: Interval = eval(re.sub(r"(?<![\w.])\d+(\.\d+)?", interval, text), names)
+    return found
+
+
+def sums_of(page: str) -> list[list[str]]:
+    """The equal parts of each line of arithmetic, without those in letters."""
+    section = page[page.index("\n9. ") : page.index("\n\n10. ")]
+    lines = re.sub(r"\n {8}", " ", section).split("\n   ")[1:]
+    lines = [re.sub(r" \(\d+ more terms\)", "", line) for line in lines]
+    numeric = re.compile(r"(?:exp|tanh|√|[\d.+−×/() ])+")
+    return [[part for part in line.split(" = ") if numeric.fullmatch(part)] for line in lines]
+
+
+def test_every_line_of_arithmetic_comes_out_from_its_printed_numbers(variant, kind) -> None:
+    for head in (1, 2):
+        worked = explain.work_out(variant, kind, layer=2, head=head)
+        for word in worked.queries[:: len(worked.queries) // 2]:
+            lines = sums_of(explain.render(worked, word))
+            assert len(lines) == (5 if worked.attention == "scaled" else 4)
+            for parts in lines:
+                assert len(parts) >= 2
+                values = [value_of(part) for part in parts]
+                for value in values:
+                    assert value.high - value.low < 0.1 * max(1, abs(value.high))
+                for one, other in pairwise(values):
+                    assert one.meets(other), parts
+
+
+@pytest.mark.parametrize("name", ["scaled", "without biases"])
+def test_a_page_adds_biases_only_if_there_are_some(name) -> None:
+    page = explain.render(explain.work_out(variant_of(name), "encoder", 1, 1), None)
+    assert (" + b" in page) == (name == "scaled")
+
+
+@pytest.mark.parametrize("name", ["unscaled", "additive"])
+def test_a_page_names_the_root_of_d_k_only_if_it_divides_by_it(name) -> None:
+    page = explain.render(explain.work_out(variant_of(name), "encoder", 1, 1), None)
+    assert "√" not in page
+    assert "equation 1" not in page.split("\n")[0] or "without" in page.split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("encoder", "more than 1 position away"),
+        ("decoder", "after the query or more than 1 position away"),
+    ],
+)
+def test_restricted_attention_hides_what_is_far(kind, reason) -> None:
+    worked = explain.work_out(variant_of("restricted"), kind, 1, 1)
+    mask = explain.render(worked, None).split("\n6. ")[1].split("\n7. ")[0]
+    assert reason in mask
+    assert mask.count("−∞") == int((~worked.visible).sum()) + 1  # and the word in the title
+    assert not worked.visible.all()
+
+
+def test_the_neighbourhood_does_not_restrict_attention_over_the_encoder() -> None:
+    page = explain.render(explain.work_out(variant_of("restricted"), "cross", 1, 1), None)
+    assert "6. mask: none, every query sees every key" in page
+
+
+def test_a_sentence_that_fills_more_than_the_page_is_refused() -> None:
+    result = CliRunner().invoke(main, ["explain", "a " * 300, "--seed", "0"])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "transduce: the sentence has 300 tokens, and explain shows at most 256: "
+        "give a shorter one\n"
+    )
+
+
+def test_a_word_of_40_000_letters_is_refused_or_cut(directory) -> None:
+    word = "Donaudampfschiff" * 2500
+    result = CliRunner().invoke(main, ["explain", word, "--seed", "0"])
+    assert max(map(len, result.stdout.split("\n"))) <= explain.PAGE
+    result = CliRunner().invoke(main, ["explain", word, "--model", str(directory)])
+    assert result.exit_code == 2
+    assert "and explain shows at most 256: give a shorter one" in result.stderr
 
 
 def test_every_token_and_every_step_is_on_the_page(worked) -> None:
@@ -132,7 +285,7 @@ def test_the_bars_are_the_largest_weights_of_the_row(worked) -> None:
     page = explain.render(worked, worked.queries[2])
     bars = page[page.index("\n10. ") :]
     shown = [float(n) for n in re.findall(r"([\d.]+) %", bars)]
-    wanted = (100 * worked.weights[2]).sort(descending=True).values[: explain.MOST_SEEN]
+    wanted = (100 * worked.weights[2]).sort(descending=True).values[: explain.MOST_BARS]
     assert shown == pytest.approx(wanted.tolist(), abs=0.051)
 
 

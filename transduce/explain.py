@@ -16,15 +16,25 @@ from transduce.config import ModelConfig
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError
 from transduce.model import Transformer
-from transduce.model.attention import Mask, MultiHeadAttention, causal_mask
+from transduce.model.attention import Mask, MultiHeadAttention, causal_mask, local_mask
+from transduce.table import render_table
 from transduce.tokenizer import load_tokenizer
 
 BOS, EOS = "<s>", "</s>"
 PAGE = 100  # columns of text
+MOST_TOKENS = 256  # of a sentence
+LONGEST_NAME = 20  # letters of a token that are printed
 WIDEST = 8  # numbers shown of a vector
 LONGEST_SUM = 16  # terms written out
-MOST_SEEN = 6  # tokens that are named of those that a token looks at
-BAR = 40  # columns of a bar that stands for everything
+MOST_BARS = 6
+BAR = 40  # columns of a bar of 100 %
+PLAIN_EXP = (-2.0, 10.0)  # outside it the largest score is subtracted before exp
+
+FORMULAS = {
+    "scaled": ("softmax(QKᵀ/√d_k) V", ", equation 1"),
+    "unscaled": ("softmax(QKᵀ) V", ", equation 1 without its scale"),
+    "additive": ("softmax(w · tanh(q + k)) V", ", additive attention, §3.2.1"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,17 +53,22 @@ class Worked:
     """One head of one attention layer, from the projections to its output."""
 
     title: str
+    attention: str  # scaled, unscaled or additive
+    neighbourhood: int | None  # of restricted self-attention
+    pre_norm: bool
+    kind: str  # encoder, decoder or cross
     queries: list[str]
     keys: list[str]
-    x: Float[Tensor, "query d_model"]  # what the queries are made of
+    x: Float[Tensor, "query d_model"]  # what the queries are computed from
     w_q: Float[Tensor, "d_model d_k"]
-    b_q: Float[Tensor, " d_k"]
+    b_q: Float[Tensor, " d_k"] | None  # None without attention biases
+    w: Float[Tensor, " d_k"] | None  # of additive attention
     q: Float[Tensor, "query d_k"]  # xW^Q + b
     k: Float[Tensor, "key d_k"]
     v: Float[Tensor, "key d_v"]
-    dots: Float[Tensor, "query key"]  # QKᵀ
-    scores: Float[Tensor, "query key"]  # QKᵀ/√d_k
-    visible: Tensor  # where one may look
+    dots: Float[Tensor, "query key"] | None  # QKᵀ; None with additive attention
+    scores: Float[Tensor, "query key"]  # QKᵀ/√d_k, QKᵀ or w · tanh(q + k)
+    visible: Tensor  # the mask: True where a query sees a key
     weights: Float[Tensor, "query key"]
     output: Float[Tensor, "query d_v"]
 
@@ -63,8 +78,7 @@ def example(text: str, target: str | None, seed: int) -> Example:
     source_words = [*text.split(), EOS]
     target_words = [BOS, *(target or text).split()]
     words = sorted({*source_words, *target_words} - {BOS, EOS})
-    if not words:
-        raise InputError("there is no word to explain: give a sentence")
+    _check_size(len(source_words) - 1, len(target_words) - 1)
     ids = {word: i for i, word in enumerate(["<pad>", BOS, EOS, *words])}
     torch.manual_seed(seed)
     config = ModelConfig(vocab_size=len(ids), d_model=8, d_ff=16, n_heads=2, n_layers=2)
@@ -79,27 +93,38 @@ def example(text: str, target: str | None, seed: int) -> Example:
 
 def of_model(directory: Path, text: str, target: str | None) -> Example:
     """A trained model reading a sentence and a translation: its own, if none is given."""
-    model, tokens = load_model(directory).model, load_tokenizer(directory)
-    source = tokens.encode(text)
-    if not source:
-        raise InputError("there is no word to explain: give a sentence")
+    model, tokenizer = load_model(directory).model, load_tokenizer(directory)
+    source = tokenizer.encode(text)
+    _check_size(len(source))
     if target is None:
         ((best, *_),) = TorchEngine(model).search([source])
         written = list(best.tokens)
     else:
-        (written,) = tokens.encode_targets([target])
+        (written,) = tokenizer.encode_targets([target])
+    _check_size(len(source), len(written))
     config = model.config
     return Example(
         model,
-        [*_pieces(tokens.vocabulary, source), EOS],
-        [BOS, *_pieces(tokens.target_vocabulary, written)],
+        [*_pieces(tokenizer.vocabulary, source), EOS],
+        [BOS, *_pieces(tokenizer.target_vocabulary, written)],
         torch.tensor([[*source, config.eos_id]]),
         torch.tensor([[config.bos_id, *written]]),
     )
 
 
+def _check_size(*lengths: int) -> None:
+    """Raises InputError if a sentence has no token or more than the page can hold."""
+    if not lengths[0]:
+        raise InputError("there is no word to explain: give a sentence")
+    if max(lengths) > MOST_TOKENS:
+        raise InputError(
+            f"the sentence has {max(lengths):,} tokens, and explain shows at most {MOST_TOKENS}: "
+            "give a shorter one"
+        )
+
+
 def _pieces(vocabulary: Sequence[str], ids: Sequence[int]) -> list[str]:
-    """Tokenizer for people: a hyphen before what goes on with a word."""
+    """Readable tokens: a hyphen marks one that continues a word."""
     pieces = [vocabulary[i] for i in ids]
     return [p[1:] or "▁" if p.startswith("▁") else f"-{p}" for p in pieces]
 
@@ -116,27 +141,35 @@ def work_out(example: Example, kind: str, layer: int, head: int) -> Worked:
     q, kv = attention.queries(x), attention.keys_values(y)
     h = head - 1
     own = slice(h * attention.d_k, head * attention.d_k)
-    w_q = attention.qkv.weight.detach()[own].T
     bias = attention.qkv.bias
-    b_q = torch.zeros(attention.d_k) if bias is None else bias.detach()[own]
     scores = attention.scores(q, kv.keys)[0, h]
     weights = attention.weights(q, kv, mask)[0, h]
     visible = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask[0, 0]
+    if attention.neighbourhood is not None:
+        visible = (
+            visible & local_mask(len(x[0]), len(y[0]), attention.neighbourhood, x.device)[0, 0]
+        )
     names = {"encoder": "encoder self-attention", "decoder": "decoder self-attention"}
     of = names.get(kind, "attention of the decoder over the encoder")
+    additive = attention.kind == "additive"
     return Worked(
         title=f"{of}, layer {layer} of {depth}, head {head} of {model.config.n_heads}",
+        kind=kind,
+        attention=attention.kind,
+        neighbourhood=attention.neighbourhood,
+        pre_norm=model.config.norm == "pre",
         queries=example.source if kind == "encoder" else example.target,
         keys=example.target if kind == "decoder" else example.source,
         x=x[0],
-        w_q=w_q,
-        b_q=b_q,
+        w_q=attention.qkv.weight.detach()[own].T,
+        b_q=None if bias is None else bias.detach()[own],
+        w=attention.w.detach()[h] if additive else None,
         q=q[0, h],
         k=kv.keys[0, h],
         v=kv.values[0, h],
-        dots=q[0, h] @ kv.keys[0, h].T,
+        dots=None if additive else q[0, h] @ kv.keys[0, h].T,
         scores=scores,
-        visible=visible.expand_as(scores),
+        visible=visible,
         weights=weights,
         output=weights @ kv.values[0, h],
     )
@@ -145,7 +178,7 @@ def work_out(example: Example, kind: str, layer: int, head: int) -> Worked:
 def _read(
     example: Example, kind: str, layer: int
 ) -> tuple[MultiHeadAttention, Tensor, Tensor, Mask | None]:
-    """The attention module, the states that ask and the states that are looked at."""
+    """An attention module, the inputs of its queries and of its keys and values, and its mask."""
     model = example.model
     if kind == "encoder":
         x = model.source_embedding(example.source_ids)
@@ -181,33 +214,43 @@ def render(worked: Worked, word: str | None) -> str:
     """The worked example as a page of text."""
     row, d_k = _row_of(worked, word), worked.q.shape[1]
     queries, keys = worked.queries, worked.keys
-    root = f"{math.sqrt(d_k):.3g}"
-    parts = [
-        f"Attention(Q, K, V) = softmax(QKᵀ/√d_k) V, equation 1\n{worked.title}, d_k = {d_k}",
-        _vectors("1. x, what this layer reads", queries, worked.x),
-        _vectors("2. Q = xW^Q + b, a query for every token", queries, worked.q),
-        _vectors("3. K = xW^K + b, a key for every token", keys, worked.k),
-        _vectors("4. V = xW^V + b, a value for every token", keys, worked.v),
-        _matrix(
-            f"5. QKᵀ/√d_k = QKᵀ/{root}, how well each query fits each key",
-            queries,
-            keys,
-            worked.scores,
-        ),
-    ]
-    if worked.visible.all():
-        parts.append("6. mask: nothing to hide, every token may look at every other")
-    else:
-        hidden = worked.scores.masked_fill(~worked.visible, -math.inf)
-        parts.append(_matrix("6. mask: the future becomes −∞", queries, keys, hidden))
+    formula, name = FORMULAS[worked.attention]
+    fit = formula.removeprefix("softmax(").removesuffix(") V")
+    if worked.attention == "scaled":
+        fit += f" = QKᵀ/{math.sqrt(d_k):.3g}"
+    b = "" if worked.b_q is None else " + b"
+    y, of = ("m", " of m, the encoder's output") if worked.kind == "cross" else ("x", "")
+    norm = " (after LayerNorm: pre-norm)" if worked.pre_norm else ""
+    hidden = worked.scores.masked_fill(~worked.visible, -math.inf)
     weights = worked.weights.masked_fill(~worked.visible, math.nan)
-    parts += [
+    mask = _why_hidden(worked)
+    parts = [
+        f"Attention(Q, K, V) = {formula}{name}\n{worked.title}, d_k = {d_k}",
+        _vectors(f"1. x, the input of this layer{norm}", queries, worked.x),
+        _vectors(f"2. Q = xW^Q{b}, a query for every token", queries, worked.q),
+        _vectors(f"3. K = {y}W^K{b}, a key for every token{of}", keys, worked.k),
+        _vectors(f"4. V = {y}W^V{b}, a value for every token{of}", keys, worked.v),
+        _matrix(f"5. {fit}, the score of each query and key", queries, keys, worked.scores),
+        _matrix(f"6. mask: −∞ for keys {mask}", queries, keys, hidden)
+        if mask
+        else "6. mask: none, every query sees every key",
         _matrix("7. softmax, in %: each row sums to 100", queries, keys, 100 * weights, 1),
-        _vectors("8. softmax(QKᵀ/√d_k) V, this head's output", queries, worked.output),
+        _vectors(f"8. {formula}, this head's output", queries, worked.output),
         _by_hand(worked, row),
-        _looks(worked, row),
+        _bars(worked, row),
     ]
     return "\n\n".join(parts)
+
+
+def _why_hidden(worked: Worked) -> str:
+    """Which keys the mask hides; empty if it hides none."""
+    near = "" if worked.neighbourhood is None else _positions(worked.neighbourhood // 2)
+    causal = "after the query" if worked.kind == "decoder" else ""
+    return " or ".join(filter(None, (causal, near))) if not worked.visible.all() else ""
+
+
+def _positions(count: int) -> str:
+    return f"more than {count} position{'' if count == 1 else 's'} away"
 
 
 def _row_of(worked: Worked, word: str | None) -> int:
@@ -221,53 +264,77 @@ def _row_of(worked: Worked, word: str | None) -> int:
 def _by_hand(worked: Worked, i: int) -> str:
     """One row of every step with each product and sum written out."""
     j = int(worked.weights[i].argmax())
-    d_k = worked.q.shape[1]
-    query, key = worked.queries[i], worked.keys[j]
-    dot, score, weight = (float(m[i, j]) for m in (worked.dots, worked.scores, worked.weights))
+    query, key = _name(worked.queries[i]), _name(worked.keys[j])
     seen = worked.visible[i].nonzero().flatten()
-    powers = worked.scores[i, seen].exp()
-    total = float(powers.sum())
+    name, bias = ("", "") if worked.b_q is None else (" + b[1]", f" + {_number(worked.b_q[0])}")
     steps = [
-        f"q({query})[1] = x({query}) · W^Q[·,1] + b[1] = "
-        f"{_sum_of_products(worked.x[i], worked.w_q[:, 0])} + {_number(float(worked.b_q[0]))}"
-        f" = {_number(float(worked.q[i, 0]))}",
-        f"q({query}) · k({key}) = {_sum_of_products(worked.q[i], worked.k[j])} = {_number(dot)}",
-        f"divided by √{d_k}: {_number(dot)} / {math.sqrt(d_k):.3f} = {_number(score)}",
-        f"softmax: exp({_number(score)}) / ({_sum(powers)}) = "
-        f"{_number(math.exp(score))} / {_number(total)} = {_number(weight)}",
+        f"q({query})[1] = x({query}) · W^Q[·,1]{name} = "
+        f"{_products(worked.x[i], worked.w_q[:, 0])}{bias} = {_number(worked.q[i, 0])}",
+        *_score_by_hand(worked, i, j, f"q({query})", f"k({key})"),
+        _softmax_by_hand(worked.scores[i, seen], worked.scores[i, j], worked.weights[i, j]),
         f"output({query})[1] = Σ weight × v[1] = "
-        f"{_sum_of_products(worked.weights[i, seen], worked.v[seen, 0])}"
-        f" = {_number(float(worked.output[i, 0]))}",
+        f"{_products(worked.weights[i, seen], worked.v[seen, 0])} = {_number(worked.output[i, 0])}",
     ]
     wrapped = [
         textwrap.fill(step, PAGE, initial_indent="   ", subsequent_indent="        ")
         for step in steps
     ]
-    return "\n".join([f'9. By hand: "{query}" looks most at "{key}"', *wrapped])
+    return "\n".join([f'9. By hand: the largest weight of "{query}" is that of "{key}"', *wrapped])
 
 
-def _looks(worked: Worked, i: int) -> str:
-    """Where one token looks, as bars."""
+def _score_by_hand(worked: Worked, i: int, j: int, q: str, k: str) -> list[str]:
+    score = _number(worked.scores[i, j])
+    if worked.w is not None:
+        terms = zip(*(v.tolist() for v in (worked.w, worked.q[i], worked.k[j])), strict=True)
+        shown = [f"{_number(w)}×tanh({_number(a)} + {_number(b)})" for w, a, b in terms]
+        values = worked.w * torch.tanh(worked.q[i] + worked.k[j])
+        return [f"w · tanh({q} + {k}) = {_sum(shown, values)} = {score}"]
+    assert worked.dots is not None
+    dot, d_k = _number(worked.dots[i, j]), worked.q.shape[1]
+    lines = [f"{q} · {k} = {_products(worked.q[i], worked.k[j])} = {dot}"]
+    if worked.attention == "scaled":
+        lines.append(f"divided by √d_k = {dot} / √{d_k} = {dot} / {math.sqrt(d_k):.3f} = {score}")
+    return lines
+
+
+def _softmax_by_hand(scores: Float[Tensor, " n"], score: Tensor, weight: Tensor) -> str:
+    """exp(score) / Σ exp; the largest score is subtracted where exp would be huge or vanish."""
+    largest = float(scores.max())
+    plain = PLAIN_EXP[0] <= largest <= PLAIN_EXP[1]
+    powers = (scores - (0.0 if plain else largest)).exp()
+    name = "softmax" if plain else f"softmax, with the largest score {_number(largest)} subtracted"
+    power = _number(score) if plain else f"{_number(score)} − {_number(largest)}"
+    terms = _sum([_number(p) for p in powers.tolist()], powers)
+    quotient = f"{_number(powers.max())} / {_number(powers.sum())}"
+    return f"{name} = exp({power}) / ({terms}) = {quotient} = {_number(weight)}"
+
+
+def _bars(worked: Worked, i: int) -> str:
+    """The largest weights of one query, as bars."""
     weights = worked.weights[i]
-    most = weights.argsort(descending=True, stable=True)[:MOST_SEEN].tolist()
-    margin = max(len(worked.keys[j]) for j in most) + 5
+    most = weights.argsort(descending=True, stable=True)[:MOST_BARS].tolist()
+    margin = max(len(_name(worked.keys[j])) for j in most) + 5
     lines = [
-        f"{worked.keys[j].rjust(margin)} {100 * float(weights[j]):5.1f} % "
+        f"{_name(worked.keys[j]).rjust(margin)} {100 * float(weights[j]):5.1f} % "
         + "█" * round(BAR * float(weights[j]))
         for j in most
     ]
-    return "\n".join([f'10. Where "{worked.queries[i]}" looks', *map(str.rstrip, lines)])
+    title = f'10. The largest weights of "{_name(worked.queries[i])}"'
+    return "\n".join([title, *map(str.rstrip, lines)])
 
 
-def _sum(terms: Float[Tensor, " n"]) -> str:
-    shown = [_number(term) for term in terms[:LONGEST_SUM].tolist()]
-    return " + ".join(shown) + (" + …" if len(terms) > LONGEST_SUM else "")
+def _sum(terms: Sequence[str], values: Float[Tensor, " n"]) -> str:
+    """The first terms, and the sum of the others."""
+    rest = len(terms) - LONGEST_SUM
+    shown = " + ".join(terms[:LONGEST_SUM])
+    if rest <= 0:
+        return shown
+    return f"{shown} + {_number(values[LONGEST_SUM:].sum())} ({rest} more terms)"
 
 
-def _sum_of_products(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> str:
-    pairs = zip(a[:LONGEST_SUM].tolist(), b[:LONGEST_SUM].tolist(), strict=True)
-    shown = [f"{_number(x)}×{_number(y)}" for x, y in pairs]
-    return " + ".join(shown) + (" + …" if len(a) > LONGEST_SUM else "")
+def _products(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> str:
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    return _sum([f"{_number(x)}×{_number(y)}" for x, y in pairs], a * b)
 
 
 def _vectors(title: str, rows: Sequence[str], values: Float[Tensor, "row width"]) -> str:
@@ -287,23 +354,25 @@ def _matrix(
     digits: int = 3,
 ) -> str:
     """A matrix as text; one wider than the page continues below."""
-    margin = max(len(name) for name in rows) + 2
-    cell = max(7, *(len(name) + 1 for name in columns))
-    block = max(1, (PAGE - margin) // cell)
-    lines = [title]
+    cells = [[_number(x, digits) for x in row] for row in values.tolist()]
+    names, headings = [_name(row) for row in rows], [_name(column) for column in columns]
+    widest = max(len(cell) for row in [headings, *cells] for cell in row) + 2
+    block = max(1, (PAGE - max(map(len, names)) - 2) // widest)
+    parts = []
     for start in range(0, len(columns), block):
         part = slice(start, start + block)
-        if start:
-            lines.append("")
-        lines.append(" " * margin + "".join(name.rjust(cell) for name in columns[part]))
-        for name, numbers in zip(rows, values[:, part].tolist(), strict=True):
-            lines.append(
-                name.rjust(margin) + "".join(_number(x, digits).rjust(cell) for x in numbers)
-            )
-    return "\n".join(lines)
+        table = [[name, *row[part]] for name, row in zip(names, cells, strict=True)]
+        shown = ["", *headings[part]]
+        parts.append(render_table("", shown, ">" * len(shown), table, PAGE))
+    return f"{title}\n" + "\n\n".join(parts)
 
 
-def _number(x: float, digits: int = 3) -> str:
+def _name(token: str) -> str:
+    return token if len(token) <= LONGEST_NAME else token[: LONGEST_NAME - 1] + "…"
+
+
+def _number(x: float | Tensor, digits: int = 3) -> str:
+    x = float(x)
     if math.isnan(x):
         return "·"
     return "−∞" if x == -math.inf else f"{x:.{digits}f}".replace("-", "−")
