@@ -44,6 +44,74 @@ def test_a_user_mistake_is_one_line_on_stderr_and_exit_code_2() -> None:
         assert re.fullmatch(r"transduce: [^\n]+\n", done.stderr), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory", "a/b"),
+            "a/b: No such file or directory",
+        ),
+        (OSError(28, "No space left on device"), "No space left on device: make room"),
+        (MemoryError(), "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "not enough memory"),
+        (RecursionError(), "nested too deeply"),
+        (OverflowError("int too large to convert to float"), "a number is too large"),
+        (UnicodeEncodeError("utf-8", "a\ud800", 1, 2, "surrogates"), r"'\ud800' is half"),
+        (ModuleNotFoundError(name="torch.nn"), "this needs torch: pip install 'transduce[train]'"),
+    ],
+)
+def test_what_the_system_refuses_is_a_sentence_that_names_the_verb(
+    error, sentence, monkeypatch
+) -> None:
+    import transduce.paper.parameters
+
+    monkeypatch.setattr(transduce.paper.parameters, "count_table_3", lambda: raise_(error))
+    done = CliRunner().invoke(main, ["paper", "params"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("transduce: paper: ")
+    assert sentence in done.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError("a"),
+        TypeError(),
+        AssertionError(),
+        RuntimeError("x"),
+        ModuleNotFoundError(name="y"),
+    ],
+    ids=repr,
+)
+def test_a_bug_keeps_its_traceback(error, monkeypatch) -> None:
+    import transduce.paper.parameters
+
+    monkeypatch.setattr(transduce.paper.parameters, "count_table_3", lambda: raise_(error))
+    assert CliRunner().invoke(main, ["paper", "params"]).exception is error
+
+
+def raise_(error: Exception) -> None:
+    raise error
+
+
+def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
+    command = f"{sys.executable} -m transduce paper params > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch("transduce: paper: No space left on device: [^\n]+\n", done.stderr)
+
+
+def test_a_name_that_is_not_text_is_named_in_the_sentence() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "transduce", "translate", "--input", b"\xff.txt"],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"udcff.txt" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_the_version_is_the_packages() -> None:
     assert re.fullmatch(r"transduce \d+\.\d+\.\d+\n", run("--version").stdout)
 

@@ -1,15 +1,27 @@
 """The command line. Each verb is a file here, and imports what it needs when it runs."""
 
+import errno
 import importlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
 import click
 
 from transduce.errors import UserError
+
+# The optional dependencies, by the extra of the package that installs them.
+EXTRAS = {
+    "torch": "train",
+    "tensorboard": "train",
+    "sacrebleu": "evaluate",
+    "sacremoses": "evaluate",
+    "matplotlib": "figures",
+    "transformers": "huggingface",
+}
 
 # In the order in which a reader meets them.
 VERBS = {
@@ -27,6 +39,10 @@ VERBS = {
     "bench": "transduce.cli.bench",
 }
 
+OUT_OF_MEMORY = "there is not enough memory: use a smaller model, smaller batches or a smaller beam"
+# torch raises RuntimeError where a tensor does not fit
+TORCH_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+
 
 class Verbs(click.Group):
     """Loads a verb when it is asked for, and turns every mistake of a user into one line."""
@@ -41,15 +57,42 @@ class Verbs(click.Group):
         command: click.Command = getattr(module, f"{name}_command")
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the verb. What the system refuses, or lacks, becomes a UserError here and only here.
+
+        An exception of any other kind is a bug and keeps its traceback.
+        """
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except (
+            OSError,
+            MemoryError,
+            RecursionError,
+            OverflowError,
+            UnicodeEncodeError,
+            ModuleNotFoundError,
+            RuntimeError,
+        ) as error:
+            sentence = refusal(error)
+            if sentence is None:
+                raise
+            raise UserError(f"{ctx.invoked_subcommand}: {sentence}") from None
+        return result
+
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Runs a command line: 0 on success, 2 and one line for a mistake, 130 on Ctrl-C."""
         # Threads that wait for each other soon sleep instead of spinning: on a machine with other
         # work a step otherwise takes up to fifty times as long. Read once, when torch is loaded.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-        for stream in (sys.stdout, sys.stderr):
+        for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(encoding="utf-8")  # whatever the locale says
+                stream.reconfigure(encoding="utf-8", errors=errors)  # whatever the locale says
         try:
+            if any("\0" in word for word in _words(*args, **kwargs)):
+                raise UserError("an argument has a NUL character, which no name or text has")
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except click.exceptions.NoArgsIsHelpError as help_wanted:
             click.echo(help_wanted.format_message())
@@ -63,9 +106,44 @@ class Verbs(click.Group):
         except (KeyboardInterrupt, click.Abort):
             code = 130
         except BrokenPipeError:  # the reader of our output, such as `head`, has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 141
+        _discard_unwritten()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def refusal(error: Exception) -> str | None:
+    """What the system refused, as half a sentence; None for an error that is a bug."""
+    match error:
+        case ModuleNotFoundError(name=str(name)) if (package := name.partition(".")[0]) in EXTRAS:
+            return f"this needs {package}: pip install 'transduce[{EXTRAS[package]}]'"
+        case OSError(strerror=str(reason)):
+            advice = ": make room and repeat the command" if error.errno == errno.ENOSPC else ""
+            return f"{error.filename}: {reason}" if error.filename else reason + advice
+        case OSError():
+            return str(error)
+        case MemoryError():
+            return OUT_OF_MEMORY
+        case RecursionError():
+            return "the input is nested too deeply"
+        case OverflowError():
+            return f"a number is too large to compute with ({error})"
+        case UnicodeEncodeError():
+            return f"{error.object[error.start : error.end]!r} is half a character, not text"
+        case RuntimeError() if any(sign in str(error) for sign in TORCH_OUT_OF_MEMORY):
+            return OUT_OF_MEMORY
+    return None
+
+
+def _discard_unwritten() -> None:
+    """Drops what a closed pipe or a full disk did not take; Python would write it again at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _words(args: Sequence[str] | None = None, *_: Any, **__: Any) -> Sequence[str]:
+    return sys.argv[1:] if args is None else args
 
 
 def _complain(sentence: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from transduce.cli.bench_bleu import bleu
-from transduce.cli.options import ManyFiles, as_json
+from transduce.cli.options import ManyFiles, as_json, batch_size, beam_width
 
 at_least_one = click.IntRange(min=1)
 
@@ -20,9 +20,19 @@ bench_command.add_command(bleu)
 
 @bench_command.command("model")
 @click.option("--shape", "shapes", multiple=True, default=("tiny", "base"), show_default=True)
-@click.option("--batch", default=32, show_default=True, help="Sentences in a batch.")
-@click.option("--length", default=24, show_default=True, help="Tokenizer of a sentence.")
-@click.option("--repeat", default=7, show_default=True, help="Passes; the median counts.")
+@click.option(
+    "--batch", type=batch_size, default=32, show_default=True, help="Sentences in a batch."
+)
+@click.option(
+    "--length",
+    type=click.IntRange(1, 4096),
+    default=24,
+    show_default=True,
+    help="Tokenizer of a sentence.",
+)
+@click.option(
+    "--repeat", type=at_least_one, default=7, show_default=True, help="Passes; the median counts."
+)
 @as_json
 def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json: bool) -> None:
     """Forward and forward + backward of the network beside torch.nn.Transformer."""
@@ -99,8 +109,8 @@ def train(
 )
 @click.option("--ref", type=click.Path(path_type=Path), help="Their references, for BLEU.")
 @click.option("--lines", type=at_least_one, default=1000, show_default=True, help="The first ones.")
-@click.option("--beam", type=at_least_one, default=4, show_default=True)
-@click.option("--batch-size", type=at_least_one, default=64, show_default=True)
+@click.option("--beam", type=beam_width, default=4, show_default=True)
+@click.option("--batch-size", type=batch_size, default=64, show_default=True)
 @click.option(
     "--rounds", type=at_least_one, default=3, show_default=True, help="The median counts."
 )

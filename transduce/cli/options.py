@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,26 @@ if TYPE_CHECKING:
     from transduce.train.run import Run
 
 Command = Callable[..., Any]
+
+LARGEST_BEAM = 200
+LARGEST_BATCH = 4096  # sentences
+LARGEST_ALPHA = 10.0
+
+
+class Number(click.FloatRange):
+    """A number in a range, which NaN is not."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
+beam_width = click.IntRange(1, LARGEST_BEAM)
+batch_size = click.IntRange(1, LARGEST_BATCH)
 
 
 def settings(command: Command) -> Command:
@@ -123,7 +144,7 @@ def decoding(command: Command) -> Command:
             default="auto",
             show_default=True,
         ),
-        click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True),
+        click.option("--batch-size", type=batch_size, default=64, show_default=True),
     ]
     return _add(command, options)
 
@@ -131,7 +152,7 @@ def decoding(command: Command) -> Command:
 def length_penalty_options(command: Command) -> Command:
     """--alpha and --penalty."""
     options = [
-        click.option("--alpha", type=click.FloatRange(min=0), default=0.6, show_default=True),
+        click.option("--alpha", type=Number(0, LARGEST_ALPHA), default=0.6, show_default=True),
         click.option(
             "--penalty",
             type=click.Choice(["gnmt", "average", "none"]),
@@ -145,5 +166,5 @@ def length_penalty_options(command: Command) -> Command:
 
 def searching(command: Command) -> Command:
     """--beam, --alpha and --penalty: how to search."""
-    beam = click.option("--beam", type=click.IntRange(min=1), default=4, show_default=True)
+    beam = click.option("--beam", type=beam_width, default=4, show_default=True)
     return beam(length_penalty_options(command))
