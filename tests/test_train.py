@@ -1,6 +1,9 @@
 """Training as a user runs it: it learns, it stops, it goes on, and it never loses work."""
 
+import hashlib
+import itertools
 import json
+import math
 import random
 import re
 import signal
@@ -13,13 +16,14 @@ import digits
 import pytest
 import torch
 from click.testing import CliRunner
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from transduce.checkpoint import load_model
 from transduce.cli import main
 from transduce.train.job import languages_of
 from transduce.train.prepare import Inputs, Text
 from transduce.train.run import read_metrics
+from transduce.train.state import Learner
 
 
 @pytest.fixture(scope="module")
@@ -218,41 +222,103 @@ def test_a_full_disk_leaves_the_last_good_state_and_says_so(tmp_path, corpus, mo
     assert not list((run / "checkpoints").glob(".*"))
 
 
-def poison(monkeypatch, steps: set[int]) -> None:
-    """Makes the loss not a number when any of these steps is first computed."""
-    from transduce.train.objective import Gradient, StepResult
+def spoil_gradient(monkeypatch, calls: set[int], value: float = math.inf) -> None:
+    """One number of the gradient becomes `value` in these calls; the reported loss is honest."""
+    from transduce.train.objective import Gradient
 
-    honest, left, count = Gradient.of, set(steps), {"calls": 0}
+    honest, count = Gradient.of, itertools.count(1)
 
     def of(self, store, batch):
-        count["calls"] += 1
         result = honest(self, store, batch)
-        if count["calls"] in left:
-            return StepResult(float("nan"), float("nan"))
+        if next(count) in calls:
+            next(self.objective.parameters()).grad[-1, -1] = value
         return result
 
     monkeypatch.setattr(Gradient, "of", of)
 
 
-def test_a_loss_that_is_not_a_number_is_answered_by_going_back(
-    tmp_path, corpus, monkeypatch
+@pytest.mark.parametrize("clip", [[], ["train.clip_norm=1"]], ids=["", "clipped"])
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_an_infinite_gradient_on_a_checkpoint_step_is_rolled_back_and_never_saved(
+    tmp_path, corpus, monkeypatch, value, clip
 ) -> None:
-    poison(monkeypatch, {8})
-    result = train(tmp_path / "run", corpus, *QUICK, "train.steps=12")
-    assert "the loss was not a number at step 8: back to step 5 with half" in result.stderr
+    spoil_gradient(monkeypatch, {10}, value)
+    result = train(tmp_path / "run", corpus, *QUICK, "train.steps=12", *clip)
+    assert "the gradient is not finite at step 10: back to step 5 with half" in result.stderr
     record = read_metrics(tmp_path / "run" / "metrics.jsonl")
     (rollback,) = [entry for entry in record if entry["event"] == "rollback"]
-    assert (rollback["step"], rollback["failed_step"]) == (5, 8)
+    assert (rollback["step"], rollback["failed_step"]) == (5, 10)
     rates = {e["step"]: e["learning_rate"] for e in record if e["event"] == "train"}
     assert rates[12] == pytest.approx(rates[5] * 12 / 5 / 2)
+    for file in (tmp_path / "run").rglob("*.safetensors"):
+        assert all(tensor.isfinite().all() for tensor in load_file(file).values()), file
 
 
-def test_a_loss_that_is_never_a_number_ends_with_advice(tmp_path, corpus, monkeypatch) -> None:
-    poison(monkeypatch, set(range(2, 100)))
-    result = CliRunner().invoke(main, words(tmp_path / "run", corpus, *QUICK))
+def test_a_loss_that_is_not_finite_is_rolled_back(tmp_path, corpus, monkeypatch) -> None:
+    """A weight that overflows the logits, so that the network itself computes such a loss."""
+    from transduce.train.loop import Trainer
+
+    honest, count = Trainer._step, itertools.count(1)
+
+    def step(self, *args):
+        if next(count) == 8:
+            with torch.no_grad():
+                next(self.learner.model.parameters())[:] = 3e38
+        return honest(self, *args)
+
+    monkeypatch.setattr(Trainer, "_step", step)
+    result = train(tmp_path / "run", corpus, *QUICK, "train.steps=12")
+    assert "the loss is not finite at step 8: back to step 5 with half" in result.stderr
+
+
+def test_weights_that_are_not_finite_are_never_saved_and_end_with_advice(tmp_path, corpus) -> None:
+    """So high a learning rate that the first update overflows, though its gradient is finite."""
+    high = ["train.lr_factor=1e300", "train.checkpoint_steps=1"]
+    result = CliRunner().invoke(main, words(tmp_path / "run", corpus, *high))
     assert result.exit_code == 2
-    assert "the loss is not a number at step" in result.stderr
-    assert "lower train.lr_factor or set train.clip_norm" in result.stderr
+    assert "the weights are not finite at step 1: back to step 0 with half" in result.stderr
+    assert "at step 1, again after 3 rollbacks: lower train.lr_factor or" in result.stderr
+    assert not list((tmp_path / "run" / "checkpoints").glob("*"))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors"])
+def test_a_checkpoint_with_a_number_that_is_not_finite_is_passed_over(
+    tmp_path, corpus, name
+) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    folder = run / "checkpoints" / "step-00000010"
+    tensors = load_file(folder / name)
+    next(iter(tensors.values())).view(-1)[3] = math.inf
+    save_file(tensors, folder / name)
+    sums = json.loads((folder / "checksums.json").read_text("utf-8"))
+    sums[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+    result = train(run, corpus, *QUICK, "train.steps=12")
+    assert f"step-00000010/{name} has a number that is not finite" in result.stderr
+    assert "continuing from step 5" in result.stderr
+
+
+def test_gradients_are_clipped_to_the_norm_that_was_asked_for(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    norms: list[float] = []
+    honest = Learner.update
+
+    def update(self, rate):
+        grads = [p.grad.flatten() for p in self.parameters.values()]
+        norms.append(float(torch.cat(grads).norm()))
+        honest(self, rate)
+
+    monkeypatch.setattr(Learner, "update", update)
+    train(tmp_path / "free", corpus, "train.steps=3")
+    free = norms.copy()
+    norms.clear()
+    train(tmp_path / "clipped", corpus, "train.steps=3", f"train.clip_norm={free[0] / 2}")
+    assert norms[0] == pytest.approx(free[0] / 2, rel=1e-4)
+    norms.clear()
+    train(tmp_path / "loose", corpus, "train.steps=3", f"train.clip_norm={2 * max(free)}")
+    assert norms == free  # what is below the limit is left alone
 
 
 def test_other_settings_than_it_began_with_are_refused(tmp_path, corpus) -> None:
@@ -369,7 +435,6 @@ def test_the_optimiser_is_the_papers() -> None:
     """§5.3: β₁ = 0.9, β₂ = 0.98, ε = 10⁻⁹; no weight decay."""
     from transduce.config import ModelConfig
     from transduce.model import Transformer
-    from transduce.train.state import Learner
 
     small = ModelConfig(vocab_size=11, d_model=8, d_ff=8, n_heads=2, n_layers=1)
     (group,) = Learner(Transformer(small)).optimiser.param_groups

@@ -64,7 +64,7 @@ class History:
     tokens: int  # target tokens seen
     seconds: float
     finished: bool
-    rollbacks: int  # times that the loss was not a number
+    rollbacks: int
     trained_by: str | None  # a process that is at it now
     training: Corpus | None
     validation: Corpus | None
@@ -200,7 +200,7 @@ def _state(history: History) -> list[str]:
         now,
     ]
     if history.rollbacks:
-        lines.append(f"the loss was not a number {history.rollbacks} times, and it went back")
+        lines.append(f"{history.rollbacks} rollbacks: a loss, gradient or weight was not finite")
     return lines
 
 

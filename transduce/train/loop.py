@@ -1,4 +1,4 @@
-"""The loop: step, report, validate, save; stop when told, go back when the loss is no number."""
+"""The training loop: step, report, validate, save; rollback when a number is not finite."""
 
 import math
 import time
@@ -24,7 +24,7 @@ from transduce.train.run import Metrics, Run
 from transduce.train.state import Learner, Position
 from transduce.train.validate import ValidationScores, validate
 
-MOST_RETREATS = 3  # times that a loss which is not a number is answered by going back
+MOST_ROLLBACKS = 3
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ class Finished:
 
     position: Position
     interrupted: bool
+
+
+class NotFiniteError(Exception):
+    """A loss, a gradient or a weight that is infinite or not a number."""
+
+    def __init__(self, what: str, step: int) -> None:
+        super().__init__(f"{what} not finite at step {step:,}")
+        self.step = step
 
 
 class Trainer:
@@ -69,28 +77,34 @@ class Trainer:
         return Learner(model, self.config.train.ema)
 
     def train(self, stop: StopSignal) -> Finished:
-        """Steps until the last, or until told to stop; what was done is saved either way."""
-        settings = self.config.train
+        """Steps until the last, or until a stop is requested; either way the work is saved."""
+        while True:
+            try:
+                return self._train(stop)
+            except NotFiniteError as error:
+                self._rollback(error)
+
+    def _train(self, stop: StopSignal) -> Finished:
+        settings, minutes = self.config.train, self.config.train.checkpoint_minutes
         window = _Window()
         saved = time.monotonic()
         for batch, epoch_ends in self._batches():
-            outcome = self._step(batch, epoch_ends, stop, window)
-            if outcome == "rollback":
-                return self.train(stop)
+            overdue = minutes is not None and time.monotonic() - saved > 60 * minutes
+            stopped, overdue = self._step(batch, epoch_ends, stop, overdue, window)
             step = self.position.step
             done = step >= settings.steps
-            if step % settings.log_steps == 0 or done:
+            validating = done or step % settings.validate_steps == 0
+            scheduled = done or overdue or step % settings.checkpoint_steps == 0
+            if validating or scheduled or stopped:
+                self._check_state()
+            if done or step % settings.log_steps == 0:
                 self._report(window)
-            if step % settings.validate_steps == 0 or done:
-                done = self._validate() or done
-            minutes = settings.checkpoint_minutes
-            due = minutes is not None and time.monotonic() - saved > 60 * minutes
-            if step % settings.checkpoint_steps == 0 or done or due:
-                self._save(scheduled=True)
+            if validating and self._validate():
+                done = scheduled = True
+            if scheduled or stopped:
+                self._save(scheduled)
                 saved = time.monotonic()
-            elif outcome == "stop":
-                self._save(scheduled=False)
-            if done or outcome == "stop":
+            if done or stopped:
                 return Finished(self.position, interrupted=not done)
         return Finished(self.position, interrupted=False)
 
@@ -111,20 +125,26 @@ class Trainer:
                 if self.position.step >= settings.steps:
                     return
 
-    def _step(self, batch: Indices, epoch_ends: bool, stop: StopSignal, window: "_Window") -> str:
+    def _step(
+        self, batch: Indices, epoch_ends: bool, stop: StopSignal, overdue: bool, window: "_Window"
+    ) -> tuple[bool, bool]:
+        """One update; whether a stop is requested and a checkpoint overdue, for all processes."""
         began = time.perf_counter()
         settings, position = self.config.train, self.position
         self.learner.model.train()
         seed_step(settings.seed, position.step + 1, self.processes.rank, position.rollbacks)
         mine = self.gradient.of(self.data.train, batch)
-        told = float(stop.received is not None)
-        smoothed, nll, told = self.processes.sum([mine.smoothed, mine.nll, told])
-        if not math.isfinite(smoothed):
-            self._rollback()
-            return "rollback"
+        norm = self.learner.gradient_norm()
+        flags = float(stop.received is not None), float(overdue and self.processes.first)
+        smoothed, nll, sum_of_norms, stopped, late = self.processes.sum(
+            [mine.smoothed, mine.nll, float(norm), *flags]
+        )
+        for value, what in ((smoothed, "the loss is"), (sum_of_norms, "the gradient is")):
+            if not math.isfinite(value):
+                raise NotFiniteError(what, position.step + 1)
         if settings.clip_norm is not None:
             parameters = self.learner.parameters.values()
-            torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
+            torch.nn.utils.clip_grads_with_norm_(parameters, settings.clip_norm, norm)
         self.learner.update(self._rate(position.step + 1))
         store = self.data.train
         tokens = target_tokens(store, batch)
@@ -137,7 +157,13 @@ class Trainer:
         )
         window.add(smoothed, nll, tokens, seconds)
         self.display.advance(self.position.step)
-        return "stop" if told else "go on"
+        return bool(stopped), bool(late)
+
+    def _check_state(self) -> None:
+        """Raises NotFiniteError, in all processes, rather than validate or save such weights."""
+        (bad,) = self.processes.sum([float(not self.learner.is_finite())])
+        if bad:
+            raise NotFiniteError("the weights are", self.position.step)
 
     def _rate(self, step: int) -> float:
         settings = self.config.train
@@ -146,14 +172,13 @@ class Trainer:
         )
         return rate * 0.5**self.position.rollbacks
 
-    def _rollback(self) -> None:
+    def _rollback(self, error: NotFiniteError) -> None:
         """Goes back to the last checkpoint with half the learning rate and other dropout."""
-        failed, rollbacks = self.position.step + 1, self.position.rollbacks + 1
-        if rollbacks > MOST_RETREATS:
+        rollbacks = self.position.rollbacks + 1
+        if rollbacks > MOST_ROLLBACKS:
             raise UserError(
-                f"the loss is not a number at step {failed:,}, again after going back "
-                f"{MOST_RETREATS} times: lower train.lr_factor or set train.clip_norm; "
-                f"the last good state is in {self.run.checkpoints}"
+                f"{error}, again after {MOST_ROLLBACKS} rollbacks: lower train.lr_factor or set "
+                f"train.clip_norm; the last good state is in {self.run.checkpoints}"
             )
         found = state.load_newest(self.run.checkpoints, self.learner, self.display.log)
         if found is None:
@@ -163,10 +188,10 @@ class Trainer:
             found = Position()
         self.position = replace(found, rollbacks=rollbacks)
         self.display.log(
-            f"the loss was not a number at step {failed:,}: back to step {found.step:,} with half "
-            f"the learning rate ({rollbacks} of at most {MOST_RETREATS} times)"
+            f"{error}: back to step {found.step:,} with half the learning rate "
+            f"({rollbacks} of at most {MOST_ROLLBACKS} times)"
         )
-        self.record(event="rollback", failed_step=failed, rollbacks=rollbacks)
+        self.record(event="rollback", failed_step=error.step, rollbacks=rollbacks)
 
     def _report(self, window: "_Window") -> None:
         if window.tokens == 0:

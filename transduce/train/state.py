@@ -1,9 +1,10 @@
 """Checkpoints of a run: all that is needed to go on as if it had never stopped."""
 
 import json
+import math
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,7 +34,7 @@ class Position:
     seconds: float = 0.0  # of training, interruptions not counted
     best_nll: float | None = None  # a token, in validation
     stale: int = 0  # validations since the best
-    rollbacks: int = 0  # times that the loss was not a number
+    rollbacks: int = 0
 
     def after(self, tokens: int, operations: int, epoch_ends: bool) -> "Position":
         return replace(
@@ -69,6 +70,14 @@ class Learner:
             for name, mean in self.average.items():
                 mean.lerp_(self.parameters[name], 1 - self.decay)
 
+    def gradient_norm(self) -> Tensor:
+        grads = [p.grad for p in self.parameters.values() if p.grad is not None]
+        return torch.nn.utils.get_total_norm(grads)
+
+    def is_finite(self) -> bool:
+        """Whether all that a checkpoint would hold is finite."""
+        return is_finite([*self.parameters.values(), *self.moments().values()])
+
     def moments(self) -> dict[str, Tensor]:
         """Adam's two moments of every parameter, and the moving average."""
         tensors = {f"ema.{name}": mean for name, mean in self.average.items()}
@@ -90,6 +99,12 @@ class Learner:
             }
         for name, mean in self.average.items():
             mean.copy_(moments[f"ema.{name}"])
+
+
+@torch.no_grad()
+def is_finite(tensors: Iterable[Tensor]) -> bool:
+    """Whether no number is infinite or NaN: then the largest absolute value is finite."""
+    return bool(torch.nn.utils.get_total_norm(tensors, norm_type=math.inf).isfinite())
 
 
 def save(folder: Path, learner: Learner, position: Position, scheduled: bool) -> Path:
@@ -127,12 +142,20 @@ def _written(path: Path) -> Iterator[Path]:
 
 
 def load(path: Path, learner: Learner) -> Position:
-    """Brings the learner to a checkpoint; ModelError if it is damaged."""
+    """Brings the learner to a checkpoint; raises ModelError if it is damaged or not finite."""
     verify_checksums(path)
     position = position_of(path)
-    weights = load_file(path / "model.safetensors")
-    learner.restore(weights, load_file(path / "optimiser.safetensors"), position.step)
+    weights, moments = (_read(path / f"{name}.safetensors") for name in ("model", "optimiser"))
+    learner.restore(weights, moments, position.step)
     return position
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    """The tensors of a file; raises ModelError if one holds a number that is not finite."""
+    tensors = load_file(file)
+    if not is_finite(tensors.values()):
+        raise ModelError(f"{file} has a number that is not finite")
+    return tensors
 
 
 def position_of(path: Path) -> Position:
@@ -190,6 +213,6 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
     total: dict[str, Tensor] = {}
     for path in paths:
         verify_checksums(path)
-        for name, weight in load_file(path / "model.safetensors").items():
+        for name, weight in _read(path / "model.safetensors").items():
             total[name] = total[name] + weight.double() if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}
