@@ -20,7 +20,8 @@ from transduce.errors import ConfigError
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.figures.minutes import Timed, figure
 from transduce.grammar import grammar
-from transduce.train.prepare import Prepared, text_of
+from transduce.tasks import TRANSLATION
+from transduce.train.prepare import Prepared
 from transduce.train.run import Run
 
 PEER = "huggingface"
@@ -52,7 +53,7 @@ def texts(tmp_path_factory) -> dict[str, Path]:
 
 def race_of(texts, *items: str, epochs: int | None = None, every: int = 2) -> Race:
     config = resolve("tiny", None, [*SMALL, *items])
-    train, valid = (text_of((texts[split],)) for split in ("train", "valid"))
+    train, valid = (TRANSLATION.text_of((texts[split],)) for split in ("train", "valid"))
     return Race(config, train, valid, epochs, every)
 
 

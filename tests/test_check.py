@@ -20,10 +20,12 @@ from transduce.check.text import Places
 from transduce.check.text_checks import oddities_of
 from transduce.cli import main
 from transduce.config import TrainConfig
+from transduce.corpus.text import Text
 from transduce.store import Store
-from transduce.train import prepare
+from transduce.tasks import TRANSLATION
+from transduce.train import inputs
 from transduce.train.loop import Trainer
-from transduce.train.prepare import Text, reopen
+from transduce.train.prepare import reopen
 from transduce.train.processes import Processes
 from transduce.train.progress import Display
 from transduce.train.run import Run, read_config
@@ -124,7 +126,7 @@ def test_the_batches_that_check_counts_are_those_that_training_reads(
     finally:
         trainer.close()
     assert all(np.array_equal(a, b) for a, (b, _) in zip(plan.batches, read, strict=True))
-    assert plan.parts == trainer.micro_batches
+    assert plan.parts == trainer.batching.micro_batches
     assert [ends for _, ends in read] == [False] * (len(read) - 1) + [True]
     assert np.array_equal(np.sort(np.concatenate(plan.micro_batches)), np.arange(len(data.train)))
 
@@ -158,7 +160,7 @@ def test_a_pair_is_found_in_its_file_whatever_the_format(tmp_path) -> None:
         "b.tsv, line 2",
         "b.tsv, line 3",
     ]
-    assert len(list(text.pairs())) == places.total
+    assert len(list(TRANSLATION.read(text))) == places.total
     sides = Places(Text((blank,), (tabbed,)))
     assert sides(2, "target") == "b.tsv, line 2"
 
@@ -366,7 +368,7 @@ def test_the_page_says_what_the_json_says(corpus, facts) -> None:
 
 
 def test_the_built_in_corpus_shares_no_sentence_between_its_parts(monkeypatch) -> None:
-    monkeypatch.setattr(prepare, "BUILTIN", {"train": 200, "valid": 5, "test": 5})
+    monkeypatch.setattr(inputs, "BUILTIN", {"train": 200, "valid": 5, "test": 5})
     facts = check("--set", "data.vocab_size=600")
     for name in ("validation", "test"):
         assert facts["overlaps"][name]["sentences"] == 5

@@ -30,11 +30,11 @@ from transduce.evaluate.metrics import (
 )
 from transduce.evaluate.tokenised import language_of, lowercase_tokens, paper_tokens
 from transduce.search import PAPER, Search
-from transduce.store import Store
-from transduce.tokenizer import Tokenizer
+from transduce.tasks.translation import corpus_bleu
+from transduce.train.prepare import reopen
 from transduce.train.processes import join
 from transduce.train.run import Run
-from transduce.train.validate import corpus_bleu, validate
+from transduce.train.validate import validate
 from transduce.translate.translator import Translation, Translator
 
 SOURCES = [
@@ -258,12 +258,10 @@ def test_perplexity_is_the_trainers(tmp_path) -> None:
     source = write(tmp_path / "source", [source for source, _ in pairs])
     reference = write(tmp_path / "reference", [target for _, target in pairs])
     facts = facts_of(source, reference, "--model", run.model, "--engine", "torch")
-    store = Store.open(run.directory / "data" / "valid")
-    assert len(store) == facts["sentences"] == len(pairs)
+    data = reopen(run)
+    assert len(data.valid) == facts["sentences"] == len(pairs)
     with join() as processes:
-        scores = validate(
-            load_model(run.model).model, store, Tokenizer.load(run.tokens), 0, processes
-        )
+        scores = validate(load_model(run.model).model, data, 0, processes)
     assert facts["perplexity"] == pytest.approx(scores.perplexity, rel=1e-4)
     assert facts["engine"] == "torch"
 

@@ -30,6 +30,7 @@ STAGES = [
     "search",
     "engines",
     "translate",
+    "tasks",
     "train",
 ]
 # An application imports stages, never another application.

@@ -20,8 +20,9 @@ from safetensors.torch import load_file, save_file
 
 from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.corpus.text import Text
+from transduce.train.inputs import Inputs
 from transduce.train.job import languages_of
-from transduce.train.prepare import Inputs, Text
 from transduce.train.run import read_metrics
 from transduce.train.state import Learner
 

@@ -1,6 +1,10 @@
-"""§5.1: sentences of about the same length together, so many tokens a batch."""
+"""§5.1: sentences of about the same length together, so many tokens a batch.
+
+`lengths` are those of a store: for each side the tokens of every sentence, with its EOS.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,19 +13,24 @@ import torch
 from jaxtyping import Int, Int64
 from torch import Tensor
 
+from transduce.config import TrainConfig
 from transduce.store import Lengths, Side, Store
 from transduce.tokenizer import BOS, EOS, PAD
 
-POOL = 128  # micro_batches that are sorted together: more of them pad less, fewer mix better
-ENOUGH = 96  # micro_batches an epoch, of which less than 5 % is padding
-SMALLEST = 2048  # tokens of a rectangle that is still worth its overhead
+POOL = 128  # micro-batches that are sorted together: more of them pad less, fewer mix better
+ENOUGH = 96  # micro-batches an epoch, of which less than 5 % is padding
+SMALLEST = 2048  # tokens of a micro-batch that is still worth its overhead
 
 Indices = Int64[np.ndarray, " _"]  # rows of a store
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A padded micro-batch: what the encoder reads, what the decoder reads and should predict."""
+    """A padded micro-batch: what the encoder reads, what the decoder reads and should predict.
+
+    The decoder's is the last side of the task, the encoder's the one before it; where a task has
+    one side, `source` has no columns.
+    """
 
     source: Int[Tensor, "rows source"]  # ids EOS
     target_in: Int[Tensor, "rows target"]  # BOS ids
@@ -40,9 +49,27 @@ class Batch:
         )
 
 
+class Batching:
+    """How training divides a corpus into batches."""
+
+    def __init__(self, store: Store, settings: TrainConfig) -> None:
+        self.lengths = store.lengths
+        self.seed = settings.seed
+        self.tokens = settings.tokens_per_batch * settings.accumulate
+        self.micro_batches = max(settings.accumulate, micro_batches_for(store.lengths, self.tokens))
+
+    def epoch(self, number: int) -> list[Indices]:
+        """The batches of an epoch."""
+        return plan_epoch(self.lengths, self.tokens, self.seed, number, self.micro_batches)
+
+
+def target_tokens(store: Store, batch: Indices) -> int:
+    """How many tokens the decoder predicts in a batch: each sentence's own and its EOS."""
+    return int(store.lengths[-1][batch].sum())
+
+
 def plan_epoch(
-    source_lengths: Lengths,
-    target_lengths: Lengths,
+    lengths: Sequence[Lengths],
     tokens_per_batch: int,
     seed: int,
     epoch: int,
@@ -56,10 +83,10 @@ def plan_epoch(
     among processes: the batch does not depend on their number.
     """
     rng = np.random.default_rng([seed, epoch])
-    longest = _longest(source_lengths, target_lengths)
+    longest = _longest(lengths)
     budget = max(1, tokens_per_batch // micro_batches)
     pools = max(1, round(int(longest.sum()) / budget / POOL))
-    order = _by_length(longest, source_lengths, target_lengths, pools, rng)
+    order = _by_length(longest, lengths, pools, rng)
     # the first is cut short at random, so that the others do not begin where they always did
     edges = _cut(longest[order], budget, int(budget * rng.uniform(0.1, 1)))
     parts = [order[start:end] for start, end in pairwise(edges)]
@@ -72,26 +99,22 @@ def plan_epoch(
     ]
 
 
-def micro_batches_for(
-    source_lengths: Lengths, target_lengths: Lengths, tokens_per_batch: int
-) -> int:
-    """In how many micro_batches to compute a batch so that less than 5 % of it is padding.
+def micro_batches_for(lengths: Sequence[Lengths], tokens_per_batch: int) -> int:
+    """In how many micro-batches to compute a batch so that less than 5 % of it is padding.
 
     One, unless the corpus is so small that an epoch has only few batches.
     """
-    batches = int(_longest(source_lengths, target_lengths).sum()) / tokens_per_batch
+    batches = int(_longest(lengths).sum()) / tokens_per_batch
     return max(1, min(math.ceil(ENOUGH / batches), tokens_per_batch // SMALLEST))
 
 
-def split(
-    batch: Indices, parts: int, source_lengths: Lengths, target_lengths: Lengths
-) -> list[Indices]:
-    """A batch in so many parts, in order, such that the largest rectangle is as small as can be.
+def split(batch: Indices, parts: int, lengths: Sequence[Lengths]) -> list[Indices]:
+    """A batch in so many parts, in order, such that the largest micro-batch is as small as can be.
 
     Part r of n is what process r of n computes. A part is empty only if there are fewer sentences
     than parts.
     """
-    longest = _longest(source_lengths[batch], target_lengths[batch])
+    longest = _longest([side[batch] for side in lengths])
     low, high = int(longest.max()), int(longest.max()) * len(batch)
     while low < high:
         middle = (low + high) // 2
@@ -109,52 +132,53 @@ def split(
 
 def collate(store: Store, indices: Indices) -> Batch:
     """The sentences as tensors, padded on the right."""
-    source, target = _padded_rows(store.sources, indices), _padded_rows(store.targets, indices)
+    rows = [_padded_rows(side, indices) for side in store.sides.values()]
+    source = np.empty((len(indices), 0), np.int64) if len(rows) == 1 else rows[0]
     begin = np.full((len(indices), 1), BOS)
+    inputs = np.where(rows[-1] == EOS, PAD, rows[-1])[:, :-1]
     return Batch(
-        source=torch.from_numpy(_with_end(source, store.source_lengths[indices])),
-        target_in=torch.from_numpy(np.concatenate([begin, target], axis=1)),
-        target_out=torch.from_numpy(_with_end(target, store.target_lengths[indices])),
+        source=torch.from_numpy(source),
+        target_in=torch.from_numpy(np.concatenate([begin, inputs], axis=1)),
+        target_out=torch.from_numpy(rows[-1]),
     )
 
 
-def padding(batches: list[Indices], source_lengths: Lengths, target_lengths: Lengths) -> float:
-    """The share of the micro_batches' cells, of both sides, that holds nothing."""
-    filled = int(source_lengths.sum()) + int(target_lengths.sum()) + 2 * len(source_lengths)
-    cells = sum(
-        len(batch) * (int(source_lengths[batch].max()) + int(target_lengths[batch].max()) + 2)
-        for batch in batches
-        if len(batch)
-    )
-    return 1 - filled / cells
+def padded_tokens(batch: Indices, lengths: Sequence[Lengths]) -> int:
+    """The tokens of a padded micro-batch, all sides together, padding counted."""
+    return len(batch) * sum(int(side[batch].max()) for side in lengths)
 
 
-def _longest(source_lengths: Lengths, target_lengths: Lengths) -> Int64[np.ndarray, " pairs"]:
-    """The longer side of each pair, with its EOS, or BOS."""
-    return np.maximum(source_lengths, target_lengths).astype(np.int64) + 1
+def padding(batches: list[Indices], lengths: Sequence[Lengths]) -> float:
+    """The share of the micro-batches' tokens, of all sides, that is padding."""
+    filled = sum(int(side.sum()) for side in lengths)
+    return 1 - filled / sum(padded_tokens(batch, lengths) for batch in batches if len(batch))
+
+
+def _longest(lengths: Sequence[Lengths]) -> Int64[np.ndarray, " examples"]:
+    """The longest side of each example."""
+    return np.max(np.stack(list(lengths)), axis=0).astype(np.int64)
 
 
 def _by_length(
-    longest: Int64[np.ndarray, " pairs"],
-    source_lengths: Lengths,
-    target_lengths: Lengths,
+    longest: Int64[np.ndarray, " examples"],
+    lengths: Sequence[Lengths],
     pools: int,
     rng: np.random.Generator,
 ) -> Indices:
-    """An order in which neighbours have about the same length on both sides.
+    """An order in which neighbours have about the same length on every side.
 
     Sentences are dealt to pools at random; a pool is sorted by its longer side, then by how much
-    longer the target is, and both alternate in direction, so that no neighbours are far apart.
+    longer the target is, and both alternate in direction, so that neighbours differ little.
     """
-    pairs = len(longest)
-    shuffled = rng.permutation(pairs)
-    pool = np.arange(pairs) * pools // max(pairs, 1)
+    examples = len(longest)
+    shuffled = rng.permutation(examples)
+    pool = np.arange(examples) * pools // max(examples, 1)
     length = longest[shuffled]
-    excess = (target_lengths.astype(np.int64) - source_lengths)[shuffled]
-    reach = int(longest.max(initial=0)) + 1
-    by_length = np.where(pool % 2 == 0, length, reach - length)
+    excess = (lengths[-1].astype(np.int64) - lengths[0])[shuffled]
+    bound = int(longest.max(initial=0)) + 1
+    by_length = np.where(pool % 2 == 0, length, bound - length)
     by_excess = np.where((length + rng.integers(2)) % 2 == 0, excess, -excess)
-    key = (pool * (reach + 1) + by_length) * (2 * reach + 1) + by_excess + reach
+    key = (pool * (bound + 1) + by_length) * (2 * bound + 1) + by_excess + bound
     return shuffled[np.argsort(key, kind="stable")]
 
 
@@ -170,17 +194,11 @@ def _cut(longest: Int64[np.ndarray, " rows"], budget: int, first: int) -> list[i
 
 
 def _padded_rows(side: Side, indices: Indices) -> Int64[np.ndarray, "rows longest"]:
+    """The ids of each sentence, its EOS, and padding up to the longest."""
     lengths = side.lengths[indices]
-    column = np.arange(lengths.max(initial=0))
-    inside = column < lengths[:, None]
-    cells = np.full(inside.shape, PAD)
-    cells[inside] = side.ids[(side.offsets[indices][:, None] + column)[inside]]
-    return cells
-
-
-def _with_end(
-    cells: Int64[np.ndarray, "rows longest"], lengths: Lengths
-) -> Int64[np.ndarray, "rows longest+1"]:
-    ended = np.pad(cells, ((0, 0), (0, 1)), constant_values=PAD)
-    ended[np.arange(len(cells)), lengths] = EOS
-    return ended
+    column = np.arange(lengths.max(initial=1))
+    inside = column < lengths[:, None] - 1
+    rows = np.full(inside.shape, PAD)
+    rows[inside] = side.ids[(side.offsets[indices][:, None] + column)[inside]]
+    rows[np.arange(len(rows)), lengths - 1] = EOS
+    return rows

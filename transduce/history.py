@@ -149,7 +149,7 @@ def _corpus(directory: Path) -> Corpus | None:
         return None
     meta, tally = store.meta, store.tally
     dropped = {reason: count for reason, count in tally.dropped.items() if count}
-    return Corpus(meta.pairs, meta.source_tokens, meta.target_tokens, meta.read, dropped)
+    return Corpus(meta.examples, meta.tokens["source"], meta.tokens["target"], meta.read, dropped)
 
 
 def _scores(entry: Mapping[str, Any]) -> Validation:

@@ -1,50 +1,53 @@
 """The encoded corpus on disk, memory-mapped: it may be larger than memory.
 
-A directory of `meta.json` and, for each side, `SIDE.ids` (the tokens of all sentences, one after
-the other) and `SIDE.offsets` (where each sentence begins, and where the last one ends).
+A directory of `meta.json` and, for each side of the task, `SIDE.ids` (the tokens of all sentences,
+one after the other) and `SIDE.offsets` (where each sentence begins, and where the last one ends).
 """
 
+import hashlib
+import json
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import IO, Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Integer
-from pydantic import NonNegativeInt, PositiveInt, TypeAdapter
+from pydantic import Field, NonNegativeInt, PositiveInt, TypeAdapter
 
 from transduce import atomic
 from transduce.corpus.filters import Reason, Rules, Tally, check_usable, keep
-from transduce.corpus.pair import Pair
+from transduce.corpus.pair import Example
 from transduce.errors import InputError
 from transduce.tokenizer import Tokenizer
 
-CHUNK = 2000  # pairs that a thread encodes at a time
+CHUNK = 2000  # examples that a thread encodes at a time
 OFFSET = np.dtype("<i8")
 
 Ids = Integer[np.ndarray, " tokens"]
-Lengths = Integer[np.ndarray, " pairs"]
+Lengths = Integer[np.ndarray, " examples"]
 
 
 @dataclass(frozen=True)
 class Meta:
     """What a store holds and what it was made from."""
 
-    version: Literal[1]
-    pairs: PositiveInt
-    source_tokens: PositiveInt
-    target_tokens: PositiveInt
+    version: Literal[1, 2]
+    examples: PositiveInt
+    tokens: Annotated[dict[str, PositiveInt], Field(min_length=1)]  # of each side, in order
     dtype: Literal["<u2", "<u4"]
-    tokens: str  # checksum of the vocabulary
+    vocabulary: str  # checksum
     fingerprint: str  # of the text
     rules: Rules
     max_length: PositiveInt  # tokens a side
     read: PositiveInt
     dropped: dict[Reason, NonNegativeInt]
+    checksums: dict[str, str]  # SHA-256 of each file; version 1 has none
 
 
 _META = TypeAdapter(Meta)
@@ -52,107 +55,96 @@ _META = TypeAdapter(Meta)
 
 @dataclass(frozen=True)
 class Side:
-    """All sentences of one language."""
+    """All sentences of one side, without special symbols."""
 
     ids: Ids
-    offsets: Integer[np.ndarray, " pairs_and_one"]
-    lengths: Lengths
+    offsets: Integer[np.ndarray, " examples_and_one"]
+    lengths: Lengths  # in tokens, with the EOS that each sentence gets in a batch
 
     def __getitem__(self, index: int) -> Ids:
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
 
 class Store:
-    """An encoded corpus: pair i is `source(i)` and `target(i)`, without special symbols."""
+    """An encoded corpus: sentence i of a side is `sides[name][i]`."""
 
-    def __init__(self, meta: Meta, sources: Side, targets: Side) -> None:
+    def __init__(self, meta: Meta, sides: Mapping[str, Side]) -> None:
         self.meta = meta
-        self.sources = sources
-        self.targets = targets
+        self.sides = sides
+        self.lengths = tuple(side.lengths for side in sides.values())
 
     @classmethod
     def open(cls, directory: Path) -> "Store":
-        """Refuses a store that is missing, damaged or of another version."""
+        """Raises InputError if the store is missing, damaged or of another version."""
         if not directory.is_dir():
             raise InputError(f"there is no encoded corpus {directory}")
         try:
-            meta = _META.validate_json((directory / "meta.json").read_bytes())
-            sides = [
-                _open_side(directory, name, meta.pairs, tokens, np.dtype(meta.dtype))
-                for name, tokens in (("source", meta.source_tokens), ("target", meta.target_tokens))
-            ]
-        except (OSError, ValueError):  # a file is missing, cut short or not what it should be
+            meta = _read_meta(directory / "meta.json")
+            sides = {name: _open_side(directory, name, meta) for name in meta.tokens}
+        except (OSError, ValueError, RecursionError) as error:  # missing, cut short, changed
+            what = f": {error}" if isinstance(error, DamageError) else " or of another version"
             raise InputError(
-                f"the encoded corpus {directory} is damaged or of another version: delete it, and "
-                "it is made again"
+                f"the encoded corpus {directory} is damaged{what}: delete it, and it is made again"
             ) from None
-        return cls(meta, *sides)
+        return cls(meta, sides)
 
     def __len__(self) -> int:
-        return self.meta.pairs
-
-    def source(self, index: int) -> Ids:
-        return self.sources[index]
-
-    def target(self, index: int) -> Ids:
-        return self.targets[index]
-
-    @property
-    def source_lengths(self) -> Lengths:
-        return self.sources.lengths
-
-    @property
-    def target_lengths(self) -> Lengths:
-        return self.targets.lengths
+        return self.meta.examples
 
     @property
     def tally(self) -> Tally:
-        """How many pairs were read for this store, and why some of them are not in it."""
+        """How many examples were read for this store, and why some of them are not in it."""
         return Tally(self.meta.read, Counter(self.meta.dropped))
 
 
+class DamageError(ValueError):
+    """A file of a store is not the one that was written."""
+
+
 def build_store(
-    pairs: Iterable[Pair],
-    tokens: Tokenizer,
+    examples: Iterable[Example],
+    tokenizer: Tokenizer,
     directory: Path,
     max_length: int,
     *,
+    sides: Sequence[str] = ("source", "target"),
     rules: Rules | None = None,
     fingerprint: str = "",
     threads: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Store:
-    """Filters and encodes the pairs, and leaves them in a directory, whole or not at all.
+    """Filters and encodes the examples, and leaves them in a directory, whole or not at all.
 
-    Pairs of more than `max_length` tokens on a side are dropped as well. Memory does not grow with
-    the corpus, but for the digests that duplicates are known by. `threads` is by default the number
-    of cores; `progress` hears how many pairs have been read.
+    Examples of more than `max_length` tokens on a side are dropped as well. Memory does not grow
+    with the corpus, but for the digests that duplicates are known by. `threads` is by default the
+    number of cores; `progress` is called with the number of examples read so far.
     """
     rules = rules or Rules()
     tally = Tally()
-    dtype = np.dtype("<u2" if tokens.vocab_size <= 2**16 else "<u4")
+    dtype: Literal["<u2", "<u4"] = "<u2" if tokenizer.vocab_size <= 2**16 else "<u4"
     with atomic.directory(directory) as aside:
-        with _Writer(aside, "source", dtype) as source, _Writer(aside, "target", dtype) as target:
-            fit = keep(pairs, rules, tally)
-            for encoded in _encode_all(fit, tokens, max_length, threads or os.cpu_count() or 1):
-                source.write(encoded.sources)
-                target.write(encoded.targets)
+        with ExitStack() as closing:
+            writers = [closing.enter_context(_Writer(aside, name, dtype)) for name in sides]
+            fit = keep(examples, rules, tally)
+            for encoded in _encode_all(fit, tokenizer, max_length, threads or os.cpu_count() or 1):
+                for writer, sentences in zip(writers, encoded.sides, strict=True):
+                    writer.write(sentences)
                 if encoded.too_long:
                     tally.dropped["too long"] += encoded.too_long
                 progress(tally.read)
         check_usable(tally)
         meta = Meta(
-            version=1,
-            pairs=source.pairs,
-            source_tokens=source.tokens,
-            target_tokens=target.tokens,
-            dtype="<u2" if dtype.itemsize == 2 else "<u4",
-            tokens=tokens.checksum,
+            version=2,
+            examples=writers[0].sentences,
+            tokens={writer.name: writer.tokens for writer in writers},
+            dtype=dtype,
+            vocabulary=tokenizer.checksum,
             fingerprint=fingerprint,
             rules=rules,
             max_length=max_length,
             read=tally.read,
             dropped=dict(tally.dropped),
+            checksums={name: digest for writer in writers for name, digest in writer.checksums()},
         )
         (aside / "meta.json").write_bytes(_META.dump_json(meta, indent=2) + b"\n")
     return Store.open(directory)
@@ -160,79 +152,103 @@ def build_store(
 
 @dataclass(frozen=True)
 class _Encoded:
-    sources: list[np.ndarray]
-    targets: list[np.ndarray]
+    sides: list[list[np.ndarray]]
     too_long: int
 
 
 def _encode_all(
-    pairs: Iterable[Pair], tokens: Tokenizer, max_length: int, threads: int
+    examples: Iterable[Example], tokenizer: Tokenizer, max_length: int, threads: int
 ) -> Iterator[_Encoded]:
-    """The pairs encoded, in order: threads encode chunks while this one reads on."""
-    pairs = iter(pairs)
+    """The examples encoded, in order: threads encode chunks while this one reads on."""
+    examples = iter(examples)
     waiting: deque[Future[_Encoded]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        while chunk := list(islice(pairs, CHUNK)):
-            waiting.append(pool.submit(_encode, chunk, tokens, max_length))
+        while chunk := list(islice(examples, CHUNK)):
+            waiting.append(pool.submit(_encode, chunk, tokenizer, max_length))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def _encode(chunk: list[Pair], tokens: Tokenizer, max_length: int) -> _Encoded:
-    reach = max_length * tokens.longest_piece  # a longer text has too many tokens in any case
-    short = [pair for pair in chunk if max(len(pair.source), len(pair.target)) <= reach]
-    sources = tokens.encode_arrays([pair.source for pair in short])
-    targets = tokens.encode_arrays([pair.target for pair in short])
-    fit = [i for i in range(len(short)) if max(len(sources[i]), len(targets[i])) <= max_length]
-    return _Encoded(
-        [sources[i] for i in fit], [targets[i] for i in fit], too_long=len(chunk) - len(fit)
-    )
+def _encode(chunk: list[Example], tokenizer: Tokenizer, max_length: int) -> _Encoded:
+    most = max_length * tokenizer.longest_piece  # a longer text has too many tokens in any case
+    short = [example for example in chunk if max(map(len, example)) <= most]
+    sides = [tokenizer.encode_arrays([e[i] for e in short]) for i in range(len(chunk[0]))]
+    fit = [i for i in range(len(short)) if max(len(side[i]) for side in sides) <= max_length]
+    return _Encoded([[side[i] for i in fit] for side in sides], too_long=len(chunk) - len(fit))
+
+
+class _File:
+    """A file written from beginning to end, and its checksum."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.digest = hashlib.sha256()
+        self._stream: IO[bytes] = path.open("wb")
+        self.close = self._stream.close
+
+    def write(self, content: bytes) -> None:
+        self.digest.update(content)
+        self._stream.write(content)
 
 
 class _Writer:
-    """The two files of one side, written from beginning to end."""
+    """The two files of one side."""
 
-    def __init__(self, directory: Path, name: str, dtype: np.dtype) -> None:
-        self.dtype = dtype
-        self.ids = (directory / f"{name}.ids").open("wb")
-        self.offsets = (directory / f"{name}.offsets").open("wb")
-        self.offsets.write(bytes(OFFSET.itemsize))
-        self.pairs = 0
+    def __init__(self, directory: Path, name: str, dtype: str) -> None:
+        self.name, self.dtype = name, np.dtype(dtype)
+        self.files = _File(directory / f"{name}.ids"), _File(directory / f"{name}.offsets")
+        self.files[1].write(bytes(OFFSET.itemsize))
+        self.sentences = 0
         self.tokens = 0
 
     def __enter__(self) -> "_Writer":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ids.close()
-        self.offsets.close()
+        for file in self.files:
+            file.close()
 
     def write(self, sentences: list[np.ndarray]) -> None:
         if not sentences:
             return
-        self.ids.write(np.concatenate(sentences).astype(self.dtype).tobytes())
+        self.files[0].write(np.concatenate(sentences).astype(self.dtype).tobytes())
         ends = self.tokens + np.cumsum([len(ids) for ids in sentences])
-        self.offsets.write(ends.astype(OFFSET).tobytes())
-        self.pairs += len(sentences)
+        self.files[1].write(ends.astype(OFFSET).tobytes())
+        self.sentences += len(sentences)
         self.tokens = int(ends[-1])
 
+    def checksums(self) -> list[tuple[str, str]]:
+        return [(file.path.name, file.digest.hexdigest()) for file in self.files]
 
-def _open_side(
-    directory: Path,
-    name: str,
-    pairs: int,
-    tokens: int,
-    dtype: np.dtype,
-) -> Side:
-    """ValueError if the files are not as long as they should be, or contradict each other."""
+
+def _read_meta(file: Path) -> Meta:
+    """Of this version, or of version 1, which had two sides and no checksums."""
+    content: dict[str, Any] = json.loads(file.read_bytes())
+    if not isinstance(content, dict):
+        raise ValueError(file)
+    if content.get("version") == 1:
+        content["vocabulary"] = content.pop("tokens", None)
+        content["examples"] = content.pop("pairs", None)
+        content["tokens"] = {side: content.get(f"{side}_tokens") for side in ("source", "target")}
+        content["checksums"] = {}
+    return _META.validate_python(content)
+
+
+def _open_side(directory: Path, name: str, meta: Meta) -> Side:
+    """ValueError if the files are not what they should be, or contradict each other."""
     files = directory / f"{name}.ids", directory / f"{name}.offsets"
+    dtype, tokens = np.dtype(meta.dtype), meta.tokens[name]
     sizes = tuple(file.stat().st_size for file in files)
-    if sizes != (tokens * dtype.itemsize, (pairs + 1) * OFFSET.itemsize):
+    if sizes != (tokens * dtype.itemsize, (meta.examples + 1) * OFFSET.itemsize):
         raise ValueError(sizes)
+    for file in files if meta.version > 1 else ():
+        with file.open("rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != meta.checksums.get(file.name):
+                raise DamageError(f"{file.name} has another checksum than meta.json")
     ids, offsets = np.memmap(files[0], dtype, "r"), np.memmap(files[1], OFFSET, "r")
-    lengths = np.diff(offsets)
-    if offsets[0] != 0 or offsets[-1] != tokens or lengths.min() < 1:
+    lengths = np.diff(offsets) + 1
+    if offsets[0] != 0 or offsets[-1] != tokens or lengths.min() < 2:
         raise ValueError(name)
     return Side(ids, offsets, lengths.astype(np.int32))

@@ -17,14 +17,16 @@ from transduce.bench.systems import loss_of, marian_directory
 from transduce.bench.train import Export, new_model
 from transduce.checkpoint import load_model, save_model
 from transduce.config import Config, TrainConfig
+from transduce.corpus.text import Text
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ConfigError
 from transduce.log import Log
 from transduce.model import Transformer
 from transduce.search import GREEDY
-from transduce.train.prepare import Prepared, Text, prepare
+from transduce.tasks.translation import corpus_bleu
+from transduce.train.inputs import Inputs
+from transduce.train.prepare import Prepared, prepare
 from transduce.train.run import Run, flat, read_config, write_config
-from transduce.train.validate import corpus_bleu
 
 WORKER = "transduce.bench.bleu_worker"
 PEER = "huggingface"  # whose weights can be read back
@@ -92,8 +94,10 @@ def record_of(folder: Path, name: str) -> Path:
 
 def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     """Leaves in a run its settings, the encoded text and the first weights, in both forms."""
-    data = prepare(run, race.config.data, race.train, race.valid, log, lambda _what, _count: None)
-    model = race.config.model.replace(vocab_size=data.tokens.vocab_size)
+    data = prepare(
+        run, race.config.data, Inputs(race.train, race.valid), log, lambda _what, _count: None
+    )
+    model = race.config.model.replace(vocab_size=data.tokenizer.vocab_size)
     steps = race.config.train.steps
     if race.epochs is not None:
         steps = steps_of(race.epochs, data, race.config.train)
@@ -110,9 +114,8 @@ def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
 
 
 def steps_of(epochs: int, data: Prepared, train: TrainConfig) -> int:
-    lengths = data.train.source_lengths, data.train.target_lengths
     return sum(
-        len(plan_epoch(*lengths, train.tokens_per_batch, train.seed, epoch))
+        len(plan_epoch(data.train.lengths, train.tokens_per_batch, train.seed, epoch))
         for epoch in range(epochs)
     )
 
@@ -164,9 +167,9 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, lo
 
 def score(model: Transformer, data: Prepared) -> tuple[float, float]:
     """−log p of a token of the validation data, and the BLEU of its greedy translations."""
-    every = range(len(data.valid))
-    sources = [data.valid.source(i).tolist() for i in every]
+    every, (source, target) = range(len(data.valid)), data.valid.sides.values()
+    sources = [source[i].tolist() for i in every]
     found = [best.tokens for best, *_ in TorchEngine(model).search(sources, GREEDY)]
-    wanted = [data.tokens.decode(data.valid.target(i)) for i in every]
+    wanted = [data.tokenizer.decode(target[i]) for i in every]
     loss = loss_of(model, data.valid, TOKENS)
-    return loss, corpus_bleu([data.tokens.decode(ids) for ids in found], wanted)
+    return loss, corpus_bleu([data.tokenizer.decode(ids) for ids in found], wanted)

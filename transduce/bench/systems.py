@@ -89,9 +89,7 @@ def rate_of(number: int, d_model: int, train: TrainConfig) -> float:
 def batches_of(store: Store, train: TrainConfig) -> Iterator[Indices]:
     """The batches of training, epoch after epoch: the same for every system."""
     for epoch in count():
-        yield from plan_epoch(
-            store.source_lengths, store.target_lengths, train.tokens_per_batch, train.seed, epoch
-        )
+        yield from plan_epoch(store.lengths, train.tokens_per_batch, train.seed, epoch)
 
 
 @torch.inference_mode()
@@ -99,8 +97,7 @@ def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
     """−log p of a token, without smoothing and without dropout."""
     network.eval()
     total, tokens = 0.0, 0
-    lengths = store.source_lengths, store.target_lengths
-    for indices in plan_epoch(*lengths, tokens_per_batch, seed=0, epoch=0):
+    for indices in plan_epoch(store.lengths, tokens_per_batch, seed=0, epoch=0):
         batch = collate(store, indices)
         logits = network(batch.source, batch.target_in).flatten(0, 1)
         gold = batch.target_out.flatten()

@@ -8,7 +8,7 @@ from pathlib import Path
 from transduce.corpus.reading import read_lines, read_pairs
 from transduce.errors import InputError
 from transduce.grammar import grammar
-from transduce.train.prepare import BUILTIN
+from transduce.train.inputs import BUILTIN
 
 MULTI30K = "Multi30k, English → German"
 BUILT_IN = "the built-in corpus, English → German"

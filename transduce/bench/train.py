@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from transduce.batches import Indices
+from transduce.batches import Indices, target_tokens
 from transduce.bench.machine import machine
 from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import rotated, worker
@@ -21,12 +21,15 @@ from transduce.bench.table import Column, render_table
 from transduce.bench.text import BUILT_IN, MULTI30K, multi30k
 from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
+from transduce.corpus.text import Text
 from transduce.log import Log
 from transduce.machine import matmul_peak
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
 from transduce.store import Store
-from transduce.train.prepare import Text, generate_builtin, prepare, reopen, text_of
+from transduce.tasks import TRANSLATION
+from transduce.train.inputs import Inputs, generate_builtin
+from transduce.train.prepare import prepare, reopen
 from transduce.train.run import Run, read_config, write_config
 
 WORKER = "transduce.bench.worker"
@@ -109,7 +112,7 @@ def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     """
     write_config(run.config, config)
     text, what = find_text(run, files, log)
-    prepare(run, config.data, text, None, log, lambda _what, _count: None)
+    prepare(run, config.data, Inputs(text), log, lambda _what, _count: None)
     save_model(run.model, new_model(run))
     return what
 
@@ -123,11 +126,11 @@ def new_model(run: Run) -> Transformer:
 def find_text(run: Run, files: tuple[Path, ...], log: Log) -> tuple[Text, str]:
     """The given files, or Multi30k where it is at hand, or else the built-in corpus."""
     if files:
-        text = text_of(files)
+        text = TRANSLATION.text_of(files)
         return text, str(text)
     found = multi30k("train")
     if found:
-        return text_of(found), MULTI30K
+        return TRANSLATION.text_of(found), MULTI30K
     generate_builtin(run, log)
     return Text((run.builtin("train"),)), BUILT_IN
 
@@ -175,9 +178,9 @@ def work_of(batches: list[Indices], store: Store, config: Config) -> tuple[int, 
     """The target tokens and the operations of some batches; every sentence has its EOS."""
     tokens = operations = 0
     for batch in batches:
-        source, target = store.source_lengths[batch] + 1, store.target_lengths[batch] + 1
-        tokens += int(target.sum())
-        operations += training_operations(config.model, source, target)
+        tokens += target_tokens(store, batch)
+        lengths = (side[batch] for side in store.lengths)
+        operations += training_operations(config.model, *lengths)
     return tokens, operations
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from transduce.check.overlap import RUN, Overlap
-from transduce.check.sizes import Batching, Network
+from transduce.check.sizes import Epoch, Network
 from transduce.check.text import Survey
 from transduce.check.timing import Timing
 from transduce.check.vocabulary import RARE, Vocabulary
@@ -18,7 +18,7 @@ def warnings_of(
     corpora: Mapping[str, Survey],
     overlaps: Mapping[str, Overlap],
     vocabulary: Vocabulary,
-    batching: Batching,
+    batching: Epoch,
     network: Network,
     timing: Timing | None,
 ) -> list[str]:

@@ -12,7 +12,8 @@ from jaxtyping import Int, UInt64
 from transduce.check.text import Places
 from transduce.check.text_checks import SideName
 from transduce.corpus.pair import Pair
-from transduce.train.prepare import Text
+from transduce.corpus.text import Text
+from transduce.tasks import TRANSLATION
 
 RUN = 13  # words in a row that two sentences hardly share by chance
 CHUNK = 4096  # training pairs whose runs of words are looked up together
@@ -100,7 +101,7 @@ class Search:
 
     def __init__(self, text: Text, training: Places) -> None:
         self.places, self.training = Places(text), training
-        pairs = list(text.pairs())
+        pairs = list(TRANSLATION.read(text))
         self.sides: dict[SideName, _Side] = {
             "source": _Side([pair.source for pair in pairs]),
             "target": _Side([pair.target for pair in pairs]),

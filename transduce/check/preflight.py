@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 from transduce.check.advice import warnings_of
 from transduce.check.overlap import Overlap, Search
-from transduce.check.sizes import Batching, Network, batching_of, network_of, plan_of
+from transduce.check.sizes import Epoch, Network, batching_of, network_of, plan_of
 from transduce.check.text import Places, Survey, survey, survey_unfiltered
 from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
 from transduce.corpus.pair import Pair
+from transduce.corpus.text import Text
 from transduce.machine import keep_memory
-from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, rules_of
+from transduce.train.inputs import Inputs, generate_builtin
+from transduce.train.prepare import Prepared, prepare, rules_of
 from transduce.train.processes import join
 from transduce.train.run import Run
 
@@ -35,7 +37,7 @@ class Preflight:
     corpora: dict[str, Survey]  # training; validation unless held out; test if given
     overlaps: dict[str, Overlap]
     vocabulary: Vocabulary
-    batching: Batching
+    batching: Epoch
     network: Network
     timing: Timing | None
     operations: Operations
@@ -57,8 +59,8 @@ def check(
     if inputs.builtin:
         generate_builtin(run, lambda _: None)
         test = test or Text((run.builtin("test"),))
-    data = prepare(run, config.data, inputs.train, inputs.valid, notes.append, progress)
-    config = config.replace(model=config.model.replace(vocab_size=data.tokens.vocab_size))
+    data = prepare(run, config.data, inputs, notes.append, progress)
+    config = config.replace(model=config.model.replace(vocab_size=data.tokenizer.vocab_size))
     plan = plan_of(data.train, config.train)
     network = network_of(config, plan, data.train)
     timing = None
@@ -83,7 +85,7 @@ def _look_at_text(
     config: Config, inputs: Inputs, test: Text | None, data: Prepared, progress: Progress
 ) -> tuple[dict[str, Survey], dict[str, Overlap]]:
     """Each corpus by itself, and the others beside the training data."""
-    rules, tokens = rules_of(config.data), data.tokens
+    rules, tokens = rules_of(config.data), data.tokenizer
     training = Places(inputs.train)
     others = {"validation": inputs.valid, "test": test}
     searches = {name: Search(text, training) for name, text in others.items() if text}
@@ -115,4 +117,5 @@ def _look_at_text(
 
 def _held_out(data: Prepared) -> frozenset[str]:
     """The source sentences that training sets aside for validation."""
-    return frozenset(data.tokens.decode(data.valid.source(i)) for i in range(len(data.valid)))
+    source = data.valid.sides["source"]
+    return frozenset(data.tokenizer.decode(source[i]) for i in range(len(data.valid)))

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transduce.batches import Indices, micro_batches_for, padding, plan_epoch, split
+from transduce.batches import Batching, Indices, padded_tokens, padding, split, target_tokens
 from transduce.config import Config, TrainConfig
 from transduce.model import Transformer, count_parameters
 from transduce.model.operations import training_operations
 from transduce.store import Lengths, Store
-from transduce.train.loop import target_tokens
 
 PROCESS = 350 * 2**20  # bytes that the program takes before it has a network
 SCATTERED = 1.8  # times its activations are what a step takes, since freed memory is kept
@@ -27,7 +26,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Batching:
+class Epoch:
     """What an epoch is, and how many of them the steps are."""
 
     batches: int  # an epoch
@@ -44,30 +43,25 @@ class Batching:
 
 def plan_of(store: Store, settings: TrainConfig) -> Plan:
     """The first epoch's batches; every other epoch has about as many."""
-    lengths = store.source_lengths, store.target_lengths
-    budget = settings.tokens_per_batch * settings.accumulate
-    parts = max(settings.accumulate, micro_batches_for(*lengths, budget))
-    batches = plan_epoch(*lengths, budget, settings.seed, 0, micro_batches=parts)
+    batching = Batching(store, settings)
+    batches, parts = batching.epoch(0), batching.micro_batches
     micro_batches = [
-        part for batch in batches for part in split(batch, parts, *lengths) if len(part)
+        part for batch in batches for part in split(batch, parts, store.lengths) if len(part)
     ]
     return Plan(batches, parts, micro_batches)
 
 
-def batching_of(plan: Plan, store: Store, config: Config) -> Batching:
+def batching_of(plan: Plan, store: Store, config: Config) -> Epoch:
     settings, count = config.train, len(plan.batches)
     tokens = sum(target_tokens(store, batch) for batch in plan.batches)
-    return Batching(
+    return Epoch(
         batches=count,
         sentences=len(store) / count,
-        source_tokens=(store.meta.source_tokens + len(store)) / count,
+        source_tokens=int(store.lengths[0].sum()) / count,
         target_tokens=tokens / count,
         parts=plan.parts,
-        padding=padding(plan.micro_batches, store.source_lengths, store.target_lengths),
-        operations=training_operations(
-            config.model, store.source_lengths + 1, store.target_lengths + 1
-        )
-        / count,
+        padding=padding(plan.micro_batches, store.lengths),
+        operations=training_operations(config.model, *store.lengths) / count,
         steps=settings.steps,
         epochs=settings.steps / count,
         checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
@@ -103,7 +97,7 @@ def network_of(config: Config, plan: Plan, store: Store) -> Network:
     parameters = count_parameters(model)
     weights = 4 * parameters
     average = weights if config.train.ema else 0
-    largest = max(plan.micro_batches, key=lambda part: _cells(store, part))
+    largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))
     longest = max(plan.micro_batches, key=lambda part: _longest(store, part))
     activations = max(_activations(model, store, part) for part in (largest, longest))
     held = 4 * weights + average + activations
@@ -126,13 +120,8 @@ def network_of(config: Config, plan: Plan, store: Store) -> Network:
     return Network(parameters, memory)
 
 
-def _cells(store: Store, part: Indices) -> int:
-    source, target = store.source_lengths[part].max(), store.target_lengths[part].max()
-    return len(part) * (int(source) + int(target) + 2)
-
-
 def _longest(store: Store, part: Indices) -> int:
-    return int(max(store.source_lengths[part].max(), store.target_lengths[part].max()))
+    return max(int(side[part].max()) for side in store.lengths)
 
 
 def _activations(model: Transformer, store: Store, part: Indices) -> int:
@@ -147,10 +136,10 @@ def _activations(model: Transformer, store: Store, part: Indices) -> int:
         return tensor
 
     def shape(lengths: Lengths) -> Tensor:
-        width = int(lengths.max()) + 1
+        width = int(lengths[part].max())
         return torch.empty(len(part), width, dtype=torch.long, device="meta")
 
-    source, target = shape(store.source_lengths[part]), shape(store.target_lengths[part])
+    source, target = map(shape, store.lengths)
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         model.decode_states(target, model.encode(source))
     return sum(storage.nbytes() for storage in kept.values())

@@ -14,10 +14,11 @@ from transduce.check.text_checks import Oddities, Oddity, SideName
 from transduce.corpus.filters import Digests, Reason, Rules, Tally, digest_of, keep
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import File, TextFile
+from transduce.corpus.text import Text
 from transduce.errors import InputError
 from transduce.store import Store
+from transduce.tasks import TRANSLATION
 from transduce.tokenizer import Tokenizer
-from transduce.train.prepare import Text
 
 EXAMPLES = 2  # of every reason to drop a pair
 NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
@@ -217,10 +218,10 @@ def survey(
 ) -> Survey:
     """Of text that training would use, and has encoded; `look` sees every pair it keeps."""
     surveyor, tally, notes = Surveyor(places, rules, look), Tally(), list[str]()
-    judge(text.pairs(notes.append), rules, held_out, tally, surveyor.hear)
+    judge(TRANSLATION.read(text, notes.append), rules, held_out, tally, surveyor.hear)
     if store.tally.dropped["too long"]:
         surveyor.examples["too long"] = surveyor.too_long(tokens, store.meta.max_length)
-    lengths = store.source_lengths, store.target_lengths
+    lengths = store.lengths[0] - 1, store.lengths[1] - 1
     return _survey(surveyor, store.tally, places.total - tally.read, lengths, notes)
 
 
@@ -242,7 +243,7 @@ def survey_unfiltered(text: Text, places: Places, tokens: Tokenizer) -> Survey:
             encode()
 
     surveyor, tally, notes = Surveyor(places, NO_RULES, look), Tally(), list[str]()
-    judge(text.pairs(notes.append), NO_RULES, frozenset(), tally, surveyor.hear)
+    judge(TRANSLATION.read(text, notes.append), NO_RULES, frozenset(), tally, surveyor.hear)
     encode()
     if tally.kept == 0:
         raise InputError(f"no pair of {text} has text on both sides")

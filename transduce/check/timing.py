@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import torch
 
-from transduce.batches import Indices
+from transduce.batches import Indices, target_tokens
 from transduce.check.sizes import Plan
 from transduce.config import Config
 from transduce.machine import matmul_peak, peak_memory
 from transduce.model import Transformer
 from transduce.store import Store
-from transduce.train.loop import target_tokens
 from transduce.train.objective import Gradient, precision, seed_step
 from transduce.train.processes import Processes
 from transduce.train.state import Learner

@@ -26,7 +26,7 @@ class Vocabulary:
 
 
 def vocabulary_of(config: DataConfig, data: Prepared, notes: list[str]) -> Vocabulary:
-    size = data.tokens.vocab_size
+    size = data.tokenizer.vocab_size
     training, validation = _token_counts(data.train, size), _token_counts(data.valid, size)
     single = slice(len(SPECIALS), SMALLEST)
     return Vocabulary(
@@ -42,7 +42,7 @@ def vocabulary_of(config: DataConfig, data: Prepared, notes: list[str]) -> Vocab
 def _token_counts(store: Store, vocab_size: int) -> np.ndarray:
     """How often each token of the vocabulary is in the store, on both sides."""
     counts = np.zeros(vocab_size, np.int64)
-    for side in (store.sources, store.targets):
+    for side in store.sides.values():
         for start in range(0, len(side.ids), IDS):
             counts += np.bincount(side.ids[start : start + IDS], minlength=len(counts))
     return counts

@@ -42,7 +42,8 @@ def average_command(
     from transduce.errors import InputError
     from transduce.model import Transformer, count_parameters
     from transduce.train import state
-    from transduce.train.job import files_of, languages_of, read_inputs
+    from transduce.train.inputs import read_inputs
+    from transduce.train.job import files_of, languages_of
     from transduce.train.prepare import reopen
     from transduce.train.run import Run, read_config
 
@@ -129,7 +130,7 @@ def _card(
     from transduce.model import count_parameters
     from transduce.search import PAPER
     from transduce.train.card import write_card
-    from transduce.train.job import read_inputs
+    from transduce.train.inputs import read_inputs
     from transduce.train.processes import join
     from transduce.train.state import position_of
     from transduce.train.validate import validate
@@ -139,7 +140,7 @@ def _card(
         with join() as processes:
             model.to(processes.device)
             wanted = config.train.bleu_sentences
-            scores = validate(model, data.valid, data.tokens, wanted, processes, PAPER)
+            scores = validate(model, data, wanted, processes, PAPER)
     return write_card(
         run.directory.resolve().name,
         count_parameters(model),

@@ -67,11 +67,13 @@ def bleu(
     from transduce.evaluate.record import commit, fingerprint
     from transduce.exchange.huggingface import read_huggingface, write_huggingface
     from transduce.figures.minutes import draw_minutes
-    from transduce.train.prepare import text_of
+    from transduce.tasks import TRANSLATION
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the systems as Ctrl-C does
     settings = resolve(preset, config, overrides)
-    race = Race(settings, text_of(train), text_of(valid), epochs, every, against)
+    race = Race(
+        settings, TRANSLATION.text_of(train), TRANSLATION.text_of(valid), epochs, every, against
+    )
     report = bench_bleu(output, race, write_huggingface, read_huggingface, _log)
     title = title or report.data
     files = {"train": [fingerprint(f) for f in train], "valid": [fingerprint(f) for f in valid]}

@@ -23,7 +23,7 @@ def check_command(
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
     test: tuple[Path, ...],
-    task: str,
+    task: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
@@ -40,18 +40,18 @@ def check_command(
 
     from transduce.check import report
     from transduce.check.preflight import check
-    from transduce.train.prepare import text_of
     from transduce.train.progress import display
     from transduce.train.run import Run
 
     with tempfile.TemporaryDirectory(prefix="transduce-check-") as folder:
         run = Run(Path(folder))
-        settings, inputs = options.resolve_training(run, train, valid, preset, config, overrides)
+        settings, inputs = options.resolve_training(
+            run, train, valid, task, preset, config, overrides
+        )
         show = display(settings.train.steps, first=True)
         try:
-            found = check(
-                run, settings, inputs, text_of(test) if test else None, timing, show.preparing
-            )
+            text = inputs.task.text_of(test) if test else None
+            found = check(run, settings, inputs, text, timing, show.preparing)
         finally:
             show.close()
     click.echo(report.to_json(found) if as_json else report.render(found))

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from transduce.config import Config
-    from transduce.train.prepare import Inputs
+    from transduce.train.inputs import Inputs
     from transduce.train.run import Run
 
 Command = Callable[..., Any]
@@ -73,7 +73,7 @@ def corpus(command: Command) -> Command:
         click.option(
             "--valid", type=path, multiple=True, metavar="SRC TGT", help="The same, for validation."
         ),
-        click.option("--task", type=click.Choice(["translation"]), default="translation"),
+        click.option("--task", help="What to learn: translation [default]."),
     ]
     return _add(command, options)
 
@@ -106,6 +106,7 @@ def resolve_training(
     run: "Run",
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
+    task: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
@@ -113,14 +114,15 @@ def resolve_training(
     """The settings and the text of a run: as given, or as it began where nothing is given."""
     from transduce.config import resolve
     from transduce.errors import InputError
-    from transduce.train.job import builtin_inputs, read_inputs
-    from transduce.train.prepare import Inputs, text_of
+    from transduce.tasks import TRANSLATION, task_of
+    from transduce.train.inputs import Inputs, builtin_inputs, read_inputs
     from transduce.train.run import read_config
 
+    named = task_of(task or TRANSLATION.name)
     if valid and not train:
         raise InputError("--valid without --train: the built-in corpus has validation data")
     if train:
-        inputs = Inputs(text_of(train), text_of(valid) if valid else None)
+        inputs = Inputs(named.text_of(train), named.text_of(valid) if valid else None, task=named)
     else:
         inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
     if run.config.exists() and not (preset or config or overrides):

@@ -16,7 +16,7 @@ def train_command(
     run: Path,
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
-    task: str,
+    task: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
@@ -31,7 +31,9 @@ def train_command(
     from transduce.train.processes import StopSignal
     from transduce.train.run import Run
 
-    settings, inputs = options.resolve_training(Run(run), train, valid, preset, config, overrides)
+    settings, inputs = options.resolve_training(
+        Run(run), train, valid, task, preset, config, overrides
+    )
     with StopSignal().listening() as stop:
         finished = train_run(Run(run), settings, inputs, stop)
     if finished.interrupted:

@@ -1,4 +1,4 @@
-"""Which pairs are worth training on. Nothing is dropped without being counted."""
+"""Which examples are worth training on. Nothing is dropped without being counted."""
 
 import hashlib
 from array import array
@@ -6,19 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal
+from typing import Literal, TypeVar
 
-from transduce.corpus.pair import Pair
+from transduce.corpus.pair import Example, Pair
 from transduce.errors import InputError
 
 Reason = Literal["empty", "identical", "length ratio", "duplicate", "too long"]
 
 SLACK = 10  # characters that a short sentence may differ by, whatever the ratio
 
+SomeExample = TypeVar("SomeExample", bound=Example)
+
 
 @dataclass(frozen=True)
 class Rules:
-    """What makes a pair unfit, but for its length in tokens, which only the store can know."""
+    """What makes an example unfit, but for its length in tokens, which only the store can know."""
 
     max_ratio: float | None = 3.0  # of the longer side to the shorter, in characters
     drop_identical: bool = True
@@ -27,7 +29,7 @@ class Rules:
 
 @dataclass
 class Tally:
-    """How many pairs were read, and how many of them were dropped for which reason."""
+    """How many examples were read, and how many of them were dropped for which reason."""
 
     read: int = 0
     dropped: Counter[Reason] = field(default_factory=Counter)
@@ -42,36 +44,37 @@ class Tally:
         return f"{kept}; dropped: {reasons}" if reasons else kept
 
 
-def keep(pairs: Iterable[Pair], rules: Rules, tally: Tally) -> Iterator[Pair]:
-    """The pairs that no rule drops, in order."""
+def keep(examples: Iterable[SomeExample], rules: Rules, tally: Tally) -> Iterator[SomeExample]:
+    """The examples that no rule drops, in order."""
     seen = Digests()
-    for pair in pairs:
+    for example in examples:
         tally.read += 1
-        reason = reason_to_drop(pair, rules)
-        if reason is None and rules.drop_duplicates and not seen.add(digest_of(pair)):
+        reason = reason_to_drop(example, rules)
+        if reason is None and rules.drop_duplicates and not seen.add(digest_of(example)):
             reason = "duplicate"
         if reason is None:
-            yield pair
+            yield example
         else:
             tally.dropped[reason] += 1
 
 
-def reason_to_drop(pair: Pair, rules: Rules) -> Reason | None:
-    """Why a pair is unfit by itself, or None."""
-    source, target = pair.source, pair.target
-    if not source or not target or source.isspace() or target.isspace():
+def reason_to_drop(example: Example, rules: Rules) -> Reason | None:
+    """Why an example is unfit by itself, or None."""
+    if not all(text and not text.isspace() for text in example):
         return "empty"
-    if rules.drop_identical and source.strip() == target.strip():
+    if len(example) == 1:
+        return None
+    if rules.drop_identical and len({text.strip() for text in example}) == 1:
         return "identical"
-    shorter, longer = sorted((len(source), len(target)))
+    shorter, *_, longer = sorted(map(len, example))
     if rules.max_ratio is not None and longer > rules.max_ratio * (shorter + SLACK):
         return "length ratio"
     return None
 
 
-def digest_of(pair: Pair) -> int:
-    """Eight bytes that stand for a pair: of 10⁸ pairs, one is taken for another 1 time in 3,700."""
-    text = f"{pair.source}\n{pair.target}".encode()
+def digest_of(example: Example) -> int:
+    """Eight bytes that stand for an example: of 10⁸, two collide with a chance of 1 in 3,700."""
+    text = "\n".join(example).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
@@ -105,7 +108,7 @@ class Digests:
 
 
 def check_usable(tally: Tally) -> None:
-    """Refuses a corpus of which nothing is left, or whose two sides are the same."""
+    """Raises InputError if nothing of a corpus is left, or if its two sides are the same."""
     if 2 * tally.dropped["identical"] > tally.read:
         raise InputError(
             f"{tally.dropped['identical']:,} of {tally.read:,} pairs have the same text on both "
@@ -116,7 +119,7 @@ def check_usable(tally: Tally) -> None:
 
 
 def check_not_swapped(train: Iterable[Pair], valid: Iterable[Pair], sample: int = 2000) -> None:
-    """Refuses validation data whose source is the language of the training data's target."""
+    """Raises InputError if the validation source is in the language of the training target."""
     known_source: set[str] = set()
     known_target: set[str] = set()
     for pair in islice(train, sample):

@@ -1,11 +1,12 @@
 """A sentence and its translation."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
+
+Example = tuple[str, ...]  # the raw text of each side of a task: a pair, or one text
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One training or test example, raw text on both sides."""
+class Pair(NamedTuple):
+    """An example of translation."""
 
     source: str
     target: str

@@ -24,7 +24,7 @@ from transduce.errors import InputError
 from transduce.packing import SCALE
 from transduce.search import Search
 from transduce.store import Store
-from transduce.train.job import read_inputs
+from transduce.train.inputs import read_inputs
 from transduce.train.run import Run, read_metrics
 
 PACKAGE = Path(transduce.__file__).parent

@@ -1,7 +1,8 @@
 """card.md: what a reader of a model directory wants to know of it."""
 
 from transduce.config import Config
-from transduce.train.prepare import Inputs, Prepared
+from transduce.train.inputs import Inputs
+from transduce.train.prepare import Prepared
 from transduce.train.progress import clock
 from transduce.train.state import Position
 from transduce.train.validate import ValidationScores
@@ -35,15 +36,12 @@ def write_card(
         f"- weights: {what}",
     ]
     if scores is not None:
+        how = f"beam {scores.beam}, α 0.6" if scores.beam > 1 else "greedy"
         lines += [
-            "\n## ValidationScores on the validation data\n",
+            "\n## Scores on the validation data\n",
             f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
         ]
-    if scores is not None and scores.bleu is not None and scores.exact_match is not None:
-        how = f"beam {scores.beam}, α 0.6" if scores.beam > 1 else "greedy"
-        count = f"{how}, the first {scores.sentences} sentences"
-        lines += [
-            f"- BLEU {scores.bleu:.2f} (sacreBLEU, 13a, cased; {count})",
-            f"- exact match {100 * scores.exact_match:.1f} %",
-        ]
+        for metric, value in scores.metrics.items():
+            notes = [metric.method, f"{how}, the first {scores.sentences} sentences"]
+            lines.append(f"- {metric.text(value)} ({'; '.join(filter(None, notes))})")
     return "\n".join(lines) + "\n"

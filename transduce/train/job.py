@@ -1,14 +1,11 @@
 """`transduce train`: everything between text files and a model directory."""
 
-import json
 import re
 from pathlib import Path
 
-from transduce import atomic
 from transduce.checkpoint import save_model
 from transduce.config import Config
 from transduce.corpus.reading import File
-from transduce.errors import InputError
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
@@ -17,8 +14,9 @@ from transduce.shortlist import learn_shortlist
 from transduce.tokenizer import SPECIALS
 from transduce.train import state
 from transduce.train.card import write_card
-from transduce.train.loop import Finished, Trainer, scores_entry
-from transduce.train.prepare import Inputs, Prepared, Text, generate_builtin, prepare, reopen
+from transduce.train.inputs import Inputs, generate_builtin, write_inputs
+from transduce.train.loop import Finished, Trainer
+from transduce.train.prepare import Prepared, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, clock, display
 from transduce.train.run import Run, check_same_settings, write_config
@@ -40,7 +38,7 @@ def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> Fin
                 write_inputs(run, inputs)
                 if inputs.builtin:
                     generate_builtin(run, show.log)
-                prepare(run, config.data, inputs.train, inputs.valid, show.log, show.preparing)
+                prepare(run, config.data, inputs, show.log, show.preparing)
                 processes.wait()
                 return _train(run, config, processes, show, stop, inputs)
         finally:
@@ -56,14 +54,14 @@ def _train(
     inputs: Inputs,
 ) -> Finished:
     data = reopen(run)
-    config = config.replace(model=config.model.replace(vocab_size=data.tokens.vocab_size))
+    config = config.replace(model=config.model.replace(vocab_size=data.tokenizer.vocab_size))
     if processes.first:
         write_config(run.config, config)
     trainer = Trainer(run, config, data, processes, show)
     try:
         model = trainer.learner.model
         show.log(
-            f"{count_parameters(model):,} parameters, vocabulary {data.tokens.vocab_size:,}, "
+            f"{count_parameters(model):,} parameters, vocabulary {data.tokenizer.vocab_size:,}, "
             f"{len(data.train):,} training pairs"
         )
         finished = trainer.train(stop)
@@ -86,7 +84,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
     trainer.put(weights)
     scores = trainer.score(PAPER)
     trainer.log_scores(what, scores)
-    trainer.record(event="final", what=what, **scores_entry(scores))
+    trainer.record(event="final", what=what, **scores.entry())
     if processes.first:
         save_model(
             run.model,
@@ -118,8 +116,8 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     files = {"tokens.model": run.tokens.read_bytes()}
     if data is None:
         return files
-    size, train = data.tokens.vocab_size, data.train
-    pairs = ((train.source(i), train.target(i)) for i in range(len(train)))
+    size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
+    pairs = ((source[i], target[i]) for i in range(len(data.train)))
     shortlist = learn_shortlist(pairs, size, range(len(SPECIALS)))
     return {**files, SHORTLIST: shortlist.to_bytes()}
 
@@ -148,39 +146,3 @@ def _suffix(file: File) -> str:
     """The language code at the end of a file's name: train.en, train.en.txt.gz."""
     parts = [part for part in str(file).split(".")[1:] if part not in ("gz", "xz", "txt")]
     return parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else ""
-
-
-def write_inputs(run: Run, inputs: Inputs) -> None:
-    """Remembers the files, so that `transduce train RUN` alone continues."""
-    content: dict[str, object] = {
-        name: text and {"sources": _names(text.sources), "targets": _names(text.targets)}
-        for name, text in (("train", inputs.train), ("valid", inputs.valid))
-    }
-    content["builtin"] = inputs.builtin
-    with atomic.file(run.inputs) as aside:
-        aside.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
-
-
-def builtin_inputs(run: Run) -> Inputs:
-    """The built-in corpus, as files of the run."""
-    train, valid = (Text((run.builtin(split),)) for split in ("train", "valid"))
-    return Inputs(train, valid, builtin=True)
-
-
-def read_inputs(run: Run) -> Inputs:
-    """The files of a run that has begun."""
-    try:
-        content = json.loads(run.inputs.read_text("utf-8"))
-        if content["builtin"]:
-            return builtin_inputs(run)
-        train, valid = (
-            text and Text(tuple(text["sources"]), tuple(text["targets"]))
-            for text in (content["train"], content["valid"])
-        )
-        return Inputs(train, valid)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{run.inputs} cannot be read: {error}; name the files again") from None
-
-
-def _names(files: tuple[object, ...]) -> list[str]:
-    return [str(file) for file in files]

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transduce.batches import Indices, micro_batches_for, plan_epoch
+from transduce.batches import Batching, Indices, target_tokens
 from transduce.config import Config
 from transduce.errors import UserError
 from transduce.model import build_network
 from transduce.schedule import learning_rate
 from transduce.search import GREEDY, Search
-from transduce.store import Store
 from transduce.train import state
 from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import Prepared
@@ -52,14 +51,10 @@ class Trainer:
         self.run, self.config, self.data = run, config, data
         self.processes, self.display = processes, display
         self.learner = self._new_learner()
-        settings, store = config.train, data.train
-        enough = micro_batches_for(
-            store.source_lengths,
-            store.target_lengths,
-            settings.tokens_per_batch * settings.accumulate,
+        self.batching = Batching(data.train, config.train)
+        self.gradient = Gradient(
+            self.learner.model, config.train, processes, self.batching.micro_batches
         )
-        self.micro_batches = max(settings.accumulate, enough)
-        self.gradient = Gradient(self.learner.model, settings, processes, self.micro_batches)
         found = state.load_newest(run.checkpoints, self.learner, display.log)
         self.position = found or Position()
         if found:
@@ -110,19 +105,12 @@ class Trainer:
 
     def _batches(self) -> Iterator[tuple[Indices, bool]]:
         """The batches from the present position on, and whether each is its epoch's last."""
-        settings, store = self.config.train, self.data.train
-        while self.position.step < settings.steps:
-            plan = plan_epoch(
-                store.source_lengths,
-                store.target_lengths,
-                settings.tokens_per_batch * settings.accumulate,
-                settings.seed,
-                self.position.epoch,
-                micro_batches=self.micro_batches,
-            )
+        steps = self.config.train.steps
+        while self.position.step < steps:
+            plan = self.batching.epoch(self.position.epoch)
             for number in range(self.position.batch, len(plan)):
                 yield plan[number], number == len(plan) - 1
-                if self.position.step >= settings.steps:
+                if self.position.step >= steps:
                     return
 
     def _step(
@@ -148,9 +136,7 @@ class Trainer:
         self.learner.update(self._rate(position.step + 1))
         store = self.data.train
         tokens = target_tokens(store, batch)
-        operations = self.learner.model.operations(
-            store.source_lengths[batch] + 1, store.target_lengths[batch] + 1
-        )
+        operations = self.learner.model.operations(*(lengths[batch] for lengths in store.lengths))
         seconds = time.perf_counter() - began
         self.position = replace(
             position.after(tokens, operations, epoch_ends), seconds=position.seconds + seconds
@@ -237,7 +223,7 @@ class Trainer:
             with self._averaged():
                 state.save_best(self.run.best, self.learner.model)
         self.log_scores(f"step {self.position.step:,}", scores, best=better)
-        self.record(event="validation", **scores_entry(scores))
+        self.record(event="validation", **scores.entry())
         patience = settings.patience
         if patience is not None and self.position.stale >= patience:
             self.display.log(f"no improvement in {patience} validations: stopping here")
@@ -247,8 +233,7 @@ class Trainer:
     def score(self, search: Search = GREEDY) -> ValidationScores:
         """The present weights on the validation data."""
         sentences = self.config.train.bleu_sentences
-        model, data = self.learner.model, self.data
-        return validate(model, data.valid, data.tokens, sentences, self.processes, search)
+        return validate(self.learner.model, self.data, sentences, self.processes, search)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
@@ -268,12 +253,7 @@ class Trainer:
                 self.learner.parameters[name].copy_(weight)
 
     def log_scores(self, what: str, scores: ValidationScores, best: bool = False) -> None:
-        parts = [f"{what}: validation perplexity {scores.perplexity:,.3f}"]
-        if scores.bleu is not None and scores.exact_match is not None:
-            beam = f" with beam {scores.beam}" if scores.beam > 1 else ""
-            parts.append(f"BLEU {scores.bleu:.1f}{beam}")
-            parts.append(f"exact match {100 * scores.exact_match:.1f} %")
-        self.display.log("  ".join(parts) + ("  (best so far)" if best else ""))
+        self.display.log(f"{what}: {scores}" + ("  (best so far)" if best else ""))
 
     def _save(self, scheduled: bool) -> None:
         if self.processes.first:
@@ -310,17 +290,3 @@ class _Window:
         self.tokens += tokens
         self.seconds += seconds
         self.steps += 1
-
-
-def target_tokens(store: Store, batch: Indices) -> int:
-    """How many tokens the decoder predicts in a batch: each sentence's own and its end."""
-    return int(store.target_lengths[batch].sum()) + len(batch)
-
-
-def scores_entry(scores: ValidationScores) -> dict[str, object]:
-    return {
-        "nll": scores.nll,
-        "perplexity": scores.perplexity,
-        "bleu": scores.bleu,
-        "exact_match": scores.exact_match,
-    }

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transduce.batches import Batch, Indices, collate, split
+from transduce.batches import Batch, Indices, collate, split, target_tokens
 from transduce.config import TrainConfig
 from transduce.model import Network
 from transduce.store import Store
@@ -64,8 +64,8 @@ class Gradient:
         each knows how many tokens the whole of it has, so that the mean is over all of them.
         """
         world, rank = self.processes.world, self.processes.rank
-        tokens = int(store.target_lengths[batch].sum()) + len(batch)
-        parts = split(batch, self.parts * world, store.source_lengths, store.target_lengths)
+        tokens = target_tokens(store, batch)
+        parts = split(batch, self.parts * world, store.lengths)
         mine = parts[rank::world]
         smoothed = nll = 0.0
         for number, part in enumerate(mine):

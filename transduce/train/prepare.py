@@ -1,190 +1,231 @@
 """From text to the encoded corpus of a run: read, filter, learn the vocabulary, encode."""
 
+import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from pathlib import Path
 
 from transduce import atomic
 from transduce.config import DataConfig
-from transduce.corpus.filters import Rules, Tally, check_not_swapped, keep
-from transduce.corpus.pair import Pair
-from transduce.corpus.reading import File, fingerprint, read_pairs
-from transduce.errors import InputError
-from transduce.grammar import grammar
+from transduce.corpus.filters import Rules, Tally, keep
+from transduce.corpus.pair import Example
+from transduce.errors import InputError, UserError
 from transduce.log import Log, silent
 from transduce.store import Store, build_store
+from transduce.tasks import TRANSLATION, Task, task_of
 from transduce.tokenizer import Tokenizer
+from transduce.train.inputs import Inputs
 from transduce.train.run import Run
 
-Progress = Callable[[str, int], None]  # what is being done, and how many pairs of it are
+Progress = Callable[[str, int], None]  # what is being done, and how many examples of it are
 
-BUILTIN: dict[grammar.Split, int] = {"train": 60_000, "valid": 1000, "test": 1000}
-HELD_OUT = 1000  # pairs of the training data, when no validation data is given
+HELD_OUT = 1000  # examples of the training data, when no validation data is given
 HELD_OUT_EVERY = 50
-
-
-@dataclass(frozen=True)
-class Text:
-    """Files of sentence pairs."""
-
-    sources: tuple[File, ...]
-    targets: tuple[File, ...] = ()  # none: each source file has both sides
-
-    def pairs(self, log: Log = silent) -> Iterator[Pair]:
-        return read_pairs(self.sources, self.targets, log=log)
-
-    def fingerprint(self) -> str:
-        return fingerprint([*self.sources, *self.targets])
-
-    def __str__(self) -> str:
-        return ", ".join(Path(file).name for file in [*self.sources, *self.targets])
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a run learns from."""
-
-    train: Text
-    valid: Text | None = None
-    builtin: bool = False
-
-
-def generate_builtin(run: Run, log: Log) -> None:
-    """Writes the built-in corpus into the run, for the run and for whoever wants to read it."""
-    for split, count in BUILTIN.items():
-        file = run.builtin(split)
-        if file.exists():
-            continue
-        log(f"generating {count:,} sentence pairs: {file}")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic.file(file) as aside, aside.open("w", encoding="utf-8") as stream:
-            for pair in grammar.sentences(split, count, seed=0):
-                stream.write(f"{pair.source}\t{pair.target}\n")
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A run's vocabulary and encoded corpora."""
 
-    tokens: Tokenizer
+    task: Task
+    tokenizer: Tokenizer
     train: Store
     valid: Store
 
 
-def prepare(
-    run: Run, config: DataConfig, train: Text, valid: Text | None, log: Log, progress: Progress
-) -> Prepared:
-    """Whatever of the run's data is not there yet is made; what is there must be of this text."""
-    rules = rules_of(config)
-    mark = train.fingerprint() + "|" + (valid.fingerprint() if valid else "held out")
-    done = _open(run, mark, config)
-    if done:
-        return done
-    if valid:
-        check_not_swapped(train.pairs(), valid.pairs())
-    # Said once: the text is read several times.
-    held_out = None if valid else _hold_out(train, rules)
+@dataclass(frozen=True)
+class Origin:
+    """What the data of a run is prepared from."""
 
-    def training(log: Log = silent) -> Iterator[Pair]:
-        return train.pairs(log) if held_out is None else held_out.rest(train.pairs(log))
+    task: str
+    text: str  # fingerprint
+    settings: DataConfig
 
-    def counted(pairs: Iterator[Pair], what: str) -> Iterator[str]:
-        for number, pair in enumerate(keep(pairs, rules, Tally()), 1):
-            if number % 1000 == 0:
-                progress(what, number)
-            yield pair.source
-            yield pair.target
 
-    if not run.tokens.exists():
-        Tokenizer.learn(counted(training(), "reading"), config.vocab_size, run.tokens, log=log)
-    tokens = Tokenizer.load(run.tokens)
+def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress) -> Prepared:
+    """Makes whatever of the run's data is not there yet, or was made from something else.
 
-    def build(name: str, pairs: Iterator[Pair]) -> Store:
-        return build_store(
-            pairs,
-            tokens,
-            run.data / name,
-            config.max_length,
-            rules=rules,
-            fingerprint=mark,
-            progress=lambda number: progress(f"encoding {name}", number),
-        )
+    Raises InputError if the run has been trained with other text.
+    """
+    task, corpus = inputs.task, _Corpus(inputs, rules_of(config))
+    origin = Origin(task.name, corpus.fingerprint(), config)
+    _discard_other(run, origin, log)
+    tokenizer = _vocabulary(run, log)
+    if tokenizer is None:
+        corpus.check()
+        texts = corpus.texts(lambda number: progress("reading", number))
+        tokenizer = Tokenizer.learn(texts, config.vocab_size, run.tokens, log=log)
+        _write_origin(run, origin, tokenizer)
 
-    if valid:
-        validation = build("valid", valid.pairs(log))
-    else:
-        assert held_out
-        validation = build("valid", iter(held_out.pairs))
-        log(f"no validation data given: {len(held_out.pairs):,} training pairs are held out for it")
-    training_store = build("train", training(log))
-    log(f"training data: {training_store.tally}")
-    log(f"validation data: {validation.tally}")
-    return Prepared(tokens, training_store, validation)
+    def store(name: str, examples: Callable[[Log], Iterator[Example]]) -> Store:
+        found = _store(run, name, origin, tokenizer, log)
+        if found is None:
+            found = build_store(
+                examples(log),
+                tokenizer,
+                run.data / name,
+                config.max_length,
+                sides=task.sides,
+                rules=corpus.rules,
+                fingerprint=origin.text,
+                progress=lambda number: progress(f"encoding {name}", number),
+            )
+            log(f"{'training' if name == 'train' else 'validation'} data: {found.tally}")
+        return found
+
+    valid = store("valid", corpus.valid)
+    return Prepared(task, tokenizer, store("train", corpus.train), valid)
 
 
 def reopen(run: Run) -> Prepared:
-    """What another process has prepared."""
-    return Prepared(
-        Tokenizer.load(run.tokens), Store.open(run.data / "train"), Store.open(run.data / "valid")
-    )
+    """What `prepare` has left in a run."""
+    known = _read_origin(run)
+    task = task_of(known[0].task) if known else TRANSLATION
+    stores = (Store.open(run.data / name) for name in ("train", "valid"))
+    return Prepared(task, Tokenizer.load(run.tokens), *stores)
 
 
 def rules_of(config: DataConfig) -> Rules:
     return Rules(config.max_ratio, config.drop_identical, config.drop_duplicates)
 
 
-def _open(run: Run, mark: str, config: DataConfig) -> Prepared | None:
-    """The data of a run that has begun; refuses to go on with other text."""
-    if not (
-        run.tokens.exists() and (run.data / "train").exists() and (run.data / "valid").exists()
-    ):
+def _discard_other(run: Run, origin: Origin, log: Log) -> None:
+    """Deletes data that was prepared from something else; InputError if it was trained on."""
+    known = _read_origin(run)
+    before = known[0] if known else _origin_of_store(run, origin)
+    if before == origin:
+        return
+    if run.begun and before is not None:
+        what = "other text" if before.text != origin.text else "another task or other data settings"
+        raise InputError(
+            f"{run.directory} was begun with {what}: continue it with the same files and "
+            "settings, or train into another directory"
+        )
+    if run.begun:
+        return  # its data was deleted or is damaged: it is made again with the same vocabulary
+    if run.tokens.exists():
+        log(f"{run.tokens} was learned from other text or with other settings: learning it again")
+    run.tokens.unlink(missing_ok=True)
+    shutil.rmtree(run.data, ignore_errors=True)
+    run.prepared.unlink(missing_ok=True)
+
+
+def _write_origin(run: Run, origin: Origin, tokenizer: Tokenizer) -> None:
+    content = {
+        "task": origin.task,
+        "text": origin.text,
+        "settings": origin.settings.model_dump(mode="json"),
+        "vocabulary": tokenizer.checksum,
+    }
+    with atomic.file(run.prepared) as aside:
+        aside.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+def _read_origin(run: Run) -> tuple[Origin, str] | None:
+    """What the data was prepared from, and the vocabulary's checksum; None if it is not known."""
+    try:
+        content = json.loads(run.prepared.read_text("utf-8"))
+        settings = DataConfig(**content["settings"])
+        return Origin(content["task"], content["text"], settings), content["vocabulary"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UserError):
         return None
-    prepared = reopen(run)
-    for store in (prepared.train, prepared.valid):
-        if store.meta.fingerprint != mark:
-            raise InputError(
-                f"{run.directory} was begun with other text: continue it with the same files, or "
-                "train into another directory"
-            )
-        if store.meta.tokens != prepared.tokens.checksum:
-            raise InputError(
-                f"{run.tokens} is not the vocabulary that {run.data} was encoded with: delete "
-                f"{run.data}, and it is made again"
-            )
-    return prepared
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Pairs set aside from the training data, which then has none of their source sentences."""
+def _origin_of_store(run: Run, origin: Origin) -> Origin | None:
+    """The same of a store, which does not say how large a vocabulary was asked for."""
+    try:
+        meta = Store.open(run.data / "train").meta
+    except InputError:
+        return None
+    settings = origin.settings.replace(
+        max_length=meta.max_length,
+        max_ratio=meta.rules.max_ratio,
+        drop_identical=meta.rules.drop_identical,
+        drop_duplicates=meta.rules.drop_duplicates,
+    )
+    return Origin(TRANSLATION.name, meta.fingerprint, settings)
 
-    pairs: list[Pair]
-    sources: frozenset[str]
 
-    def rest(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
-        return (pair for pair in pairs if pair.source not in self.sources)
+def _vocabulary(run: Run, log: Log) -> Tokenizer | None:
+    """The vocabulary of the run; None if it has to be learned."""
+    if not run.tokens.exists() and not run.begun:
+        return None
+    known = _read_origin(run)
+    try:
+        tokenizer = Tokenizer.load(run.tokens)
+        if known is None or known[1] == tokenizer.checksum:
+            return tokenizer
+        problem = f"{run.tokens} is not the vocabulary that was learned for this run"
+    except UserError as error:
+        problem = str(error)
+    if run.begun:
+        raise InputError(f"{problem}: put it back, or train into another directory")
+    log(f"{problem}: learning it again")
+    return None
 
 
-def _hold_out(train: Text, rules: Rules) -> HeldOut:
-    every = islice(keep(train.pairs(), rules, Tally()), HELD_OUT_EVERY - 1, None, HELD_OUT_EVERY)
-    pairs = list(islice(every, HELD_OUT))
-    if not pairs:
-        raise InputError(
-            f"{train} has fewer than {HELD_OUT_EVERY} usable pairs, too few to hold some out for "
-            "validation: give validation data with --valid"
+def _store(run: Run, name: str, origin: Origin, tokenizer: Tokenizer, log: Log) -> Store | None:
+    """An encoded corpus of the run; None if it has to be made."""
+    if not (run.data / name).exists():
+        return None
+    try:
+        store = Store.open(run.data / name)
+    except InputError as error:
+        log(f"{str(error).partition(': delete it')[0]}: encoding it again")
+        return None
+    if (store.meta.fingerprint, store.meta.vocabulary) == (origin.text, tokenizer.checksum):
+        return store
+    log(f"{run.data / name} was encoded from other text or with another vocabulary: once more")
+    return None
+
+
+class _Corpus:
+    """Training and validation examples; the latter are held out where no files are given."""
+
+    def __init__(self, inputs: Inputs, rules: Rules) -> None:
+        self.task, self.inputs, self.rules = inputs.task, inputs, rules
+
+    def fingerprint(self) -> str:
+        valid = self.inputs.valid
+        return (
+            self.inputs.train.fingerprint() + "|" + (valid.fingerprint() if valid else "held out")
         )
-    return HeldOut(pairs, frozenset(pair.source for pair in pairs))
 
+    def check(self) -> None:
+        if self.inputs.valid:
+            self.task.check_validation(self.inputs.train, self.inputs.valid)
 
-def text_of(files: tuple[Path, ...]) -> Text:
-    """--train SRC TGT, or --train FILE with both sides."""
-    if len(files) == 1:
-        return Text(sources=tuple(files))
-    if len(files) % 2:
-        raise InputError(
-            f"{len(files)} files: give one file with both sides, or as many source files as target "
-            "files, all source files first"
-        )
-    half = len(files) // 2
-    return Text(sources=tuple(files[:half]), targets=tuple(files[half:]))
+    def texts(self, progress: Callable[[int], None]) -> Iterator[str]:
+        """What a vocabulary is learned from."""
+        for number, example in enumerate(keep(self.train(), self.rules, Tally()), 1):
+            if number % 1000 == 0:
+                progress(number)
+            yield from example
+
+    def train(self, log: Log = silent) -> Iterator[Example]:
+        """Of those held out, no other example with the same first side is left either."""
+        examples = self.task.read(self.inputs.train, log)
+        if self.inputs.valid:
+            return examples
+        first = {example[0] for example in self.held_out}
+        return (example for example in examples if example[0] not in first)
+
+    def valid(self, log: Log = silent) -> Iterator[Example]:
+        if self.inputs.valid:
+            return self.task.read(self.inputs.valid, log)
+        count = len(self.held_out)
+        log(f"no validation data given: {count:,} training pairs are held out for it")
+        return iter(self.held_out)
+
+    @cached_property
+    def held_out(self) -> list[Example]:
+        kept = keep(self.task.read(self.inputs.train), self.rules, Tally())
+        examples = list(islice(islice(kept, HELD_OUT_EVERY - 1, None, HELD_OUT_EVERY), HELD_OUT))
+        if not examples:
+            raise InputError(
+                f"{self.inputs.train} has fewer than {HELD_OUT_EVERY} usable pairs, too few to "
+                "hold some out for validation: give validation data with --valid"
+            )
+        return examples

@@ -52,6 +52,11 @@ class Run:
         return self.directory / "tokens.model"
 
     @property
+    def prepared(self) -> Path:
+        """What vocabulary and data were made from."""
+        return self.directory / "prepared.json"
+
+    @property
     def data(self) -> Path:
         return self.directory / "data"
 
@@ -70,6 +75,11 @@ class Run:
     @property
     def model(self) -> Path:
         return self.directory / "model"
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something trained in it."""
+        return self.model.exists() or any(self.checkpoints.glob("step-*"))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -91,8 +101,8 @@ class Run:
 
 
 def check_same_settings(run: Run, config: Config) -> None:
-    """Refuses to continue a run with other settings than it began with."""
-    if run.config.exists():
+    """Raises ConfigError if a run has been trained with other settings."""
+    if run.begun and run.config.exists():
         begun = flat(read_config(run))
         for name, value in flat(config).items():
             if begun.get(name) != value and name not in FREE | {DERIVED}:

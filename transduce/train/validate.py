@@ -1,75 +1,67 @@
-"""How good a model is on text it has not seen: perplexity and BLEU, from fixed sentences."""
+"""How good a network is on text it has not seen: perplexity, and what the task judges it by."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from transduce.batches import collate, plan_epoch
-from transduce.engines.torch_engine import TorchEngine
 from transduce.model import Network
 from transduce.search import GREEDY, Search
-from transduce.store import Store
-from transduce.tokenizer import Tokenizer
+from transduce.tasks import Metric
+from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes
-from transduce.translate.translator import Translator
 
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """Of the validation data; BLEU and exact match are None where nothing was translated."""
+    """Of the validation data; without metrics where nothing was decoded."""
 
     nll: float  # a token, without smoothing
     tokens: int
-    bleu: float | None
-    exact_match: float | None
-    sentences: int = 0  # that were translated
+    metrics: dict[Metric, float]
+    sentences: int = 0  # that were decoded
     beam: int = 1
 
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.nll, 700))
 
+    def entry(self) -> dict[str, float]:
+        """For metrics.jsonl."""
+        metrics = {metric.name: value for metric, value in self.metrics.items()}
+        return {"nll": self.nll, "perplexity": self.perplexity, **metrics}
+
+    def __str__(self) -> str:
+        parts = [f"validation perplexity {self.perplexity:,.3f}"]
+        parts += [metric.text(value) for metric, value in self.metrics.items()]
+        parts += [f"beam {self.beam}"] if self.metrics and self.beam > 1 else []
+        return "  ".join(parts)
+
 
 @torch.inference_mode()
 def validate(
     model: Network,
-    store: Store,
-    tokens: Tokenizer,
+    data: Prepared,
     sentences: int,
     processes: Processes,
     search: Search = GREEDY,
     tokens_per_batch: int = 4096,
 ) -> ValidationScores:
-    """Scores the model; the processes share the perplexity, the first one translates.
-
-    The first `sentences` are translated as `transduce translate` does it, so that the BLEU here is
-    the one that `transduce evaluate` gives for them.
-    """
+    """Scores the model; the processes share the perplexity, the first decodes some sentences."""
     model.eval()
+    task, store = data.task, data.valid
     nll, count = 0.0, 0
-    plan = plan_epoch(store.source_lengths, store.target_lengths, tokens_per_batch, 0, 0)
+    plan = plan_epoch(store.lengths, tokens_per_batch, 0, 0)
     for indices in plan[processes.rank :: processes.world]:
         batch = collate(store, indices).to(processes.device)
         loss = model.loss(batch, smoothing=0.0)
         nll += float(loss.nll)
         count += loss.tokens
     nll, total = processes.sum([nll, float(count)])
-    bleu = exact = None
-    chosen = range(min(sentences, len(store)))
-    if chosen and processes.first:
-        sources = [tokens.decode(store.source(i)) for i in chosen]
-        longest = int(store.source_lengths.max())
-        found = Translator(tokens, TorchEngine(model), longest).translate(sources, search)
-        wanted = [tokens.decode(store.target(i)) for i in chosen]
-        bleu = corpus_bleu(found, wanted)
-        exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / len(wanted)
-    return ValidationScores(nll / total, int(total), bleu, exact, len(chosen), search.beam)
-
-
-def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:
-    """sacreBLEU's BLEU, with its defaults."""
-    from sacrebleu.metrics.bleu import BLEU
-
-    return float(BLEU().corpus_score(list(found), [list(wanted)]).score)
+    metrics: dict[Metric, float] = {}
+    decoded = min(sentences, len(store))
+    if decoded and processes.first:
+        values = task.judge(model, data.tokenizer, store, decoded, search)
+        metrics = {metric: values[metric.name] for metric in task.metrics}
+    return ValidationScores(nll / total, int(total), metrics, decoded, search.beam)

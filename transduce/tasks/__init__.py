@@ -1,0 +1,16 @@
+"""What a network is trained to do: how text becomes examples, and how results are judged."""
+
+from transduce.errors import ConfigError
+from transduce.tasks.task import Metric, Task
+from transduce.tasks.translation import TRANSLATION
+
+__all__ = ["TASKS", "TRANSLATION", "Metric", "Task", "task_of"]
+
+TASKS: dict[str, Task] = {TRANSLATION.name: TRANSLATION}
+
+
+def task_of(name: str) -> Task:
+    """The task of this name; ConfigError if there is none."""
+    if name not in TASKS:
+        raise ConfigError(f"unknown task {name}; known: {', '.join(TASKS)}")
+    return TASKS[name]

@@ -1,0 +1,74 @@
+"""The protocol of a task."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from transduce.corpus.pair import Example
+from transduce.corpus.reading import File
+from transduce.corpus.text import Text
+from transduce.log import Log, silent
+from transduce.search import Search
+from transduce.store import Store
+from transduce.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from transduce.model import Network
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that judges decoded output; more is better."""
+
+    name: str  # in metrics.jsonl
+    label: str
+    format: str = ".1f"
+    method: str = ""  # how exactly it is computed, for the card
+
+    def text(self, value: float) -> str:
+        return f"{self.label} {value:{self.format}}"
+
+
+@runtime_checkable
+class Task(Protocol):
+    """All that the trainer knows of a task besides its network.
+
+    An example has one text for each side. The last side is what the decoder predicts; of two sides,
+    the encoder reads the first.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """One or two names."""
+        ...
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What `judge` computes."""
+        ...
+
+    def text_of(self, files: Sequence[File]) -> Text:
+        """The files of the command line as a corpus; InputError if they cannot be one."""
+        ...
+
+    def read(self, text: Text, log: Log = silent) -> Iterator[Example]:
+        """The examples of some files, in order; `log` is called with what had to be changed."""
+        ...
+
+    def check_validation(self, train: Text, valid: Text) -> None:
+        """Raises InputError if the validation data is not of the same kind as the training data."""
+        ...
+
+    def judge(
+        self,
+        network: "Network",
+        tokenizer: Tokenizer,
+        store: Store,
+        count: int,
+        search: Search,
+    ) -> dict[str, float]:
+        """Decodes the first `count` examples of a store; each metric's value by its name."""
+        ...

@@ -1,0 +1,80 @@
+"""Translation: a sentence of one language becomes a sentence of another."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from transduce.corpus.filters import check_not_swapped
+from transduce.corpus.pair import Pair
+from transduce.corpus.reading import File, read_pairs
+from transduce.corpus.text import Text
+from transduce.errors import InputError
+from transduce.log import Log, silent
+from transduce.search import Search
+from transduce.store import Store
+from transduce.tasks.task import Metric
+from transduce.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from transduce.model import Network
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Sentence pairs, judged by BLEU."""
+
+    name: str = "translation"
+    sides: tuple[str, ...] = ("source", "target")
+    metrics: tuple[Metric, ...] = (
+        Metric("bleu", "BLEU", ".2f", method="sacreBLEU, 13a, cased"),
+        Metric("exact_match", "exact match", ".1%"),
+    )
+
+    def text_of(self, files: Sequence[File]) -> Text:
+        """One file with both sides, or source files and then as many target files."""
+        if len(files) == 1:
+            return Text(sources=tuple(files))
+        if len(files) % 2:
+            raise InputError(
+                f"{len(files)} files: give one file with both sides, or as many source files as "
+                "target files, all source files first"
+            )
+        half = len(files) // 2
+        return Text(sources=tuple(files[:half]), targets=tuple(files[half:]))
+
+    def read(self, text: Text, log: Log = silent) -> Iterator[Pair]:
+        return read_pairs(text.sources, text.targets, log=log)
+
+    def check_validation(self, train: Text, valid: Text) -> None:
+        """Raises InputError if source and target are swapped."""
+        check_not_swapped(self.read(train), self.read(valid))
+
+    def judge(
+        self,
+        network: "Network",
+        tokenizer: Tokenizer,
+        store: Store,
+        count: int,
+        search: Search,
+    ) -> dict[str, float]:
+        """Translates as `transduce translate` does: the BLEU is that of `transduce evaluate`."""
+        from transduce.engines.torch_engine import TorchEngine
+        from transduce.translate.translator import Translator
+
+        source, target = (store.sides[side] for side in self.sides)
+        texts = [tokenizer.decode(source[i]) for i in range(count)]
+        longest = int(source.lengths.max()) - 1
+        found = Translator(tokenizer, TorchEngine(network), longest).translate(texts, search)
+        wanted = [tokenizer.decode(target[i]) for i in range(count)]
+        exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / count
+        return {"bleu": corpus_bleu(found, wanted), "exact_match": exact}
+
+
+TRANSLATION = Translation()
+
+
+def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:
+    """sacreBLEU's BLEU, with its defaults."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    return float(BLEU().corpus_score(list(found), [list(wanted)]).score)
