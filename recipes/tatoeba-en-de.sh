@@ -28,7 +28,7 @@ done
 "$TRANSDUCE" train "$OUT" --train "$text/train.tsv.gz" --valid "$text/valid.tsv.gz" \
   --preset tiny --config "$here/tatoeba.toml" "$@"
 
-"$TRANSDUCE" average "$OUT" --last 10 --stored int8 --note "$here/tatoeba-en-de.md"
+"$TRANSDUCE" average "$OUT" --last 10 --dtype int8 --note "$here/tatoeba-en-de.md"
 
 gzip -dc "$text/test.tsv.gz" | cut -f1 > "$OUT/test.en"
 gzip -dc "$text/test.tsv.gz" | cut -f2 > "$OUT/test.de"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import torch
 
-from transduce.checkpoint import save_model
 from transduce.config import ModelConfig
+from transduce.directory import write_model
 from transduce.grammar.grammar import sentences
 from transduce.model import Transformer
 from transduce.shortlist import FILE, learn_shortlist
@@ -55,5 +55,5 @@ def model_directory(directory: Path, shortlist=True, seed=0, eos=3.5, **settings
         size = tokens.vocab_size
         files[FILE] = learn_shortlist(encoded, size, range(4)).to_bytes()
     model = untrained(tokens.vocab_size, seed, eos, **settings)
-    save_model(directory, model, extra={"max_length": 60}, files=files)
+    write_model(directory, model, max_length=60, files=files)
     return directory

@@ -10,9 +10,8 @@ import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file
 
-from transduce.checkpoint import load_model
 from transduce.cli import main
-from transduce.directory import sha256
+from transduce.directory import ModelDirectory, sha256
 
 
 def invoke(*args: str):
@@ -68,7 +67,9 @@ def test_the_model_is_the_arithmetic_mean_of_the_last_checkpoints(run, tmp_path)
     result = invoke("average", str(run), "--last", "3", "--output", str(tmp_path / "mean"))
     assert result.exit_code == 0, result.stderr
     assert_equal(tmp_path / "mean", mean(run, 8, 10, 12))
-    parameters = sum(p.numel() for p in load_model(tmp_path / "mean").model.parameters())
+    parameters = sum(
+        p.numel() for p in ModelDirectory.open(tmp_path / "mean").network().parameters()
+    )
     assert result.stderr == (
         f"{tmp_path / 'mean'}: mean of 3 checkpoints (steps 8, 10, 12); {parameters:,} parameters\n"
     )
@@ -170,12 +171,12 @@ def test_what_is_no_model_directory_is_never_overwritten(run, tmp_path) -> None:
 def test_a_mean_may_be_stored_in_bytes_and_its_card_end_with_a_note(run, tmp_path) -> None:
     note, out = tmp_path / "note.md", tmp_path / "small"
     note.write_text("## Limits\n\nDigits only.\n", "utf-8")
-    args = ("--stored", "int8", "--note", str(note), "--output", str(out))
+    args = ("--dtype", "int8", "--note", str(note), "--output", str(out))
     assert invoke("average", str(run), *args).exit_code == 0
     size, whole = ((d / "model.safetensors").stat().st_size for d in (out, run / "model"))
     assert size < whole / 2
     assert (out / "card.md").read_text("utf-8").endswith("\n\n## Limits\n\nDigits only.\n")
-    assert load_model(out).description["stored"] == "int8"
+    assert ModelDirectory.open(out).description.dtype == "int8"
 
 
 def test_a_note_that_cannot_be_read_is_refused(run, tmp_path) -> None:

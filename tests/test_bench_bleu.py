@@ -13,9 +13,9 @@ from transduce.bench.bleu import Race, bench_bleu, score, set_up, steps_of
 from transduce.bench.bleu_report import Point, points_of, reached
 from transduce.bench.peers import OURS
 from transduce.bench.systems import batches_of, marian_directory
-from transduce.checkpoint import load_model
 from transduce.cli.bench_bleu import bleu
 from transduce.config import resolve
+from transduce.directory import ModelDirectory
 from transduce.errors import ConfigError
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.figures.minutes import Timed, figure
@@ -107,7 +107,7 @@ def test_both_forms_of_the_first_weights_have_the_same_scores(texts, tmp_path) -
     torch.manual_seed(0)
     run = Run(tmp_path / "run")
     data = ready(run, race_of(texts))
-    ours, theirs = load_model(run.model).model, read_huggingface(marian_directory(run))
+    ours, theirs = ModelDirectory.open(run.model).network(), read_huggingface(marian_directory(run))
     assert score(theirs, data) == pytest.approx(score(ours, data), abs=1e-5)
 
 

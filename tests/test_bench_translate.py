@@ -17,6 +17,7 @@ from transduce.bench.translate import Observed, Report, Speed, prepare, times_as
 from transduce.bench.translate_table import render
 from transduce.bench.translators import HUGGINGFACE, OURS, PEERS, TORCH, Job, translator_of
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_reference
 from transduce.errors import InputError
 from transduce.exchange.huggingface import write_huggingface
@@ -120,7 +121,9 @@ def test_peers_search_with_the_model_that_they_were_given(model, job) -> None:
     """What greedy search writes first is the same everywhere, in float32 and of all words."""
     texts = [source for source, _ in pairs(9)]
     tokens = load_tokenizer(model)
-    greedy = open_reference(model).search(tokens.encode_batch(texts), Search(1, penalty="none"))
+    greedy = open_reference(ModelDirectory.open(model)).search(
+        tokens.encode_batch(texts), Search(1, penalty="none")
+    )
     expected = [beginning(tokens.decode(found[0].tokens)) for found in greedy]
     assert len(set(expected)) > 3
     for name in SYSTEMS:

@@ -10,7 +10,7 @@ from batching import arranged
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from transduce.directory import read_description, verify_checksums
+from transduce.directory import ModelDirectory
 from transduce.engines.ctranslate2_engine import Setting
 from transduce.engines.loader import fast_directory, open_engine, open_reference, run_fast
 from transduce.tokenizer import load_tokenizer
@@ -37,7 +37,7 @@ def references(pairs):
 
 @pytest.fixture(scope="module")
 def fast():
-    return open_engine(BUNDLED)
+    return open_engine(ModelDirectory.open(BUNDLED))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def found(fast, sources):
 
 @pytest.fixture(scope="module")
 def by_torch(sources):
-    return best(open_reference(BUNDLED).search(sources))
+    return best(open_reference(ModelDirectory.open(BUNDLED)).search(sources))
 
 
 def best(hypotheses):
@@ -60,12 +60,12 @@ def bleu(tokens, references):
 
 
 def test_it_is_whole_and_takes_25_megabytes_at_most() -> None:
-    verify_checksums(BUNDLED)
+    ModelDirectory.open(BUNDLED)
     assert sum(f.stat().st_size for f in BUNDLED.rglob("*") if f.is_file()) <= 25_000_000
 
 
 def test_its_fast_engine_is_in_the_box() -> None:
-    assert fast_directory(BUNDLED) == BUNDLED / "ctranslate2"
+    assert fast_directory(ModelDirectory.open(BUNDLED)) == BUNDLED / "ctranslate2"
 
 
 def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
@@ -79,8 +79,8 @@ def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
         "not good at",
     ):
         assert said in card
-    description = read_description(BUNDLED)
-    assert (description["source_language"], description["target_language"]) == ("en", "de")
+    description = ModelDirectory.open(BUNDLED).description
+    assert (description.source_language, description.target_language) == ("en", "de")
 
 
 def test_one_command_translates_without_a_network() -> None:
@@ -131,13 +131,17 @@ def test_1000_sentences_are_translated_the_same_in_any_company(
 
 
 def test_both_engines_write_the_same_text(sources, by_torch) -> None:
-    place = fast_directory(BUNDLED)
-    whole = run_fast(BUNDLED, place, Setting("float32", 1, 1), shortlist=False)
+    place = fast_directory(ModelDirectory.open(BUNDLED))
+    whole = run_fast(ModelDirectory.open(BUNDLED), place, Setting("float32", 1, 1), shortlist=False)
     same = sum(a == b for a, b in zip(best(whole.search(sources)), by_torch, strict=True))
     assert same >= 0.99 * len(sources)
 
 
 def test_bytes_and_a_shortlist_cost_at_most_a_tenth_of_bleu(sources, by_torch, references) -> None:
-    engine = run_fast(BUNDLED, fast_directory(BUNDLED), Setting("int8", 1, 1))
+    engine = run_fast(
+        ModelDirectory.open(BUNDLED),
+        fast_directory(ModelDirectory.open(BUNDLED)),
+        Setting("int8", 1, 1),
+    )
     theirs = bleu(best(engine.search(sources)), references)
     assert theirs >= bleu(by_torch, references) - 0.1

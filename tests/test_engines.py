@@ -8,7 +8,8 @@ import pytest
 import torch
 from models import model_directory, pairs, untrained
 
-from transduce.engines import opening
+from transduce.directory import ModelDirectory
+from transduce.engines import loader
 from transduce.engines.ctranslate2_engine import Setting
 from transduce.engines.loader import open_engine, open_fast, open_reference, run_fast
 from transduce.engines.torch_engine import TorchEngine
@@ -33,15 +34,19 @@ def texts(found):
 
 def fast_as(directory, compute_type):
     """The fast engine as it would be on a machine where this type won."""
-    open_fast(directory)
-    return run_fast(directory, opening.fast_directory(directory), Setting(compute_type, 2, 1))
+    open_fast(ModelDirectory.open(directory))
+    return run_fast(
+        ModelDirectory.open(directory),
+        loader.fast_directory(ModelDirectory.open(directory)),
+        Setting(compute_type, 2, 1),
+    )
 
 
 @pytest.mark.parametrize("search", [GREEDY, Search(n_best=4), Search(beam=2, alpha=1.0)])
 def test_the_score_that_search_reports_is_the_one_that_score_computes(
     directory, sources, search
 ) -> None:
-    engine = open_reference(directory)
+    engine = open_reference(ModelDirectory.open(directory))
     found = engine.search(sources, search)
     for rank in range(search.n_best):
         best = [hypotheses[rank] for hypotheses in found if len(hypotheses) > rank]
@@ -69,7 +74,11 @@ def test_decoding_with_a_shared_memory_and_a_cache_equals_reading_all_at_once() 
 
 @pytest.mark.parametrize("kind", ["torch", "float32", "int8"])
 def test_a_sentence_is_translated_the_same_in_any_company(directory, sources, kind) -> None:
-    engine = open_reference(directory) if kind == "torch" else fast_as(directory, kind)
+    engine = (
+        open_reference(ModelDirectory.open(directory))
+        if kind == "torch"
+        else fast_as(directory, kind)
+    )
     sources = sources[: 20 if kind == "torch" else None]
     alone = texts(engine.search(sources, batch_size=1))
     for size in (7, 64):
@@ -100,7 +109,7 @@ def test_a_sentence_is_translated_the_same_in_any_company(directory, sources, ki
 def test_ctranslate2_finds_what_torch_finds(tmp_path, sources, settings) -> None:
     place = model_directory(tmp_path / "model", shortlist=False, **settings)
     search = Search(n_best=2)
-    ours = open_reference(place).search(sources, search)
+    ours = open_reference(ModelDirectory.open(place)).search(sources, search)
     theirs = fast_as(place, "float32").search(sources, search)
     same = [a[0].tokens == b[0].tokens for a, b in zip(ours, theirs, strict=True)]
     assert sum(same) >= 0.97 * len(sources)  # it may stop before the last hope is gone
@@ -112,7 +121,7 @@ def test_ctranslate2_finds_what_torch_finds(tmp_path, sources, settings) -> None
 
 def test_both_engines_score_alike(directory, sources) -> None:
     targets = load_tokenizer(directory).encode_targets([target for _, target in pairs(60)])
-    ours = open_reference(directory).score(sources, targets)
+    ours = open_reference(ModelDirectory.open(directory)).score(sources, targets)
     theirs = fast_as(directory, "float32").score(sources, targets)
     for a, b, target in zip(ours, theirs, targets, strict=True):
         assert len(a) == len(target) + 1
@@ -131,50 +140,54 @@ def test_a_sentence_alone_is_held_to_its_own_limit(directory, sources) -> None:
 
 def test_the_fast_engine_begins_with_a_prefix_as_torch_does(directory, sources) -> None:
     prefixes = [[7, 9]] * len(sources)
-    found = open_fast(directory).search(sources, prefixes=prefixes)
-    assert texts(found) == texts(open_reference(directory).search(sources, prefixes=prefixes))
+    found = open_fast(ModelDirectory.open(directory)).search(sources, prefixes=prefixes)
+    assert texts(found) == texts(
+        open_reference(ModelDirectory.open(directory)).search(sources, prefixes=prefixes)
+    )
     assert all(best.tokens[:2] == (7, 9) for best, *_ in found)
 
 
 def test_the_fast_engine_is_made_once_and_found_again(tmp_path) -> None:
     place = model_directory(tmp_path / "model")
     said: list[str] = []
-    open_engine(place, log=said.append)
+    open_engine(ModelDirectory.open(place), log=said.append)
     assert said == ["preparing the fast engine of model, this once"]
-    open_engine(place, log=said.append)
+    open_engine(ModelDirectory.open(place), log=said.append)
     assert len(said) == 1
 
 
 def test_how_a_machine_runs_a_model_is_measured_once(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     measured = []
-    monkeypatch.setattr(opening, "fastest", lambda _: measured.append(1) or Setting("float32"))
+    monkeypatch.setattr(loader, "fastest", lambda _: measured.append(1) or Setting("float32"))
     place = model_directory(tmp_path / "model")
-    assert [open_engine(place).setting for _ in range(3)] == [Setting("float32")] * 3
+    assert [open_engine(ModelDirectory.open(place)).setting for _ in range(3)] == [
+        Setting("float32")
+    ] * 3
     assert len(measured) == 1
     (remembered,) = (tmp_path / "cache" / "transduce" / "settings").iterdir()
     remembered.write_text("[]")
-    open_engine(place)
+    open_engine(ModelDirectory.open(place))
     assert len(measured) == 2
 
 
 @pytest.mark.parametrize("harm", ["model.bin", "transduce.json", "vmap.txt"])
 def test_a_damaged_fast_engine_is_made_again(tmp_path, harm) -> None:
     place = model_directory(tmp_path / "model")
-    open_engine(place)
+    open_engine(ModelDirectory.open(place))
     (place / "ctranslate2" / harm).write_bytes(b"{}")
     said: list[str] = []
-    engine = open_engine(place, log=said.append)
+    engine = open_engine(ModelDirectory.open(place), log=said.append)
     assert engine.name == "ctranslate2"
     assert said == ["preparing the fast engine of model, this once"]
 
 
 def test_another_models_fast_engine_is_not_used(tmp_path) -> None:
     place, other = (model_directory(tmp_path / n, seed=s) for n, s in (("a", 1), ("b", 2)))
-    open_engine(other)
+    open_engine(ModelDirectory.open(other))
     (other / "ctranslate2").rename(place / "ctranslate2")
     said: list[str] = []
-    open_engine(place, log=said.append)
+    open_engine(ModelDirectory.open(place), log=said.append)
     assert said == ["preparing the fast engine of a, this once"]
 
 
@@ -183,31 +196,31 @@ def test_where_one_may_not_write_the_fast_engine_is_kept_in_the_cache(
 ) -> None:
     place = model_directory(tmp_path / "model")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    real = opening.write_fast
+    real = loader.write_fast
 
     def refused(directory, out):
-        if out.parent == directory:
+        if out.parent == directory.path:
             raise PermissionError(13, "Permission denied")
         real(directory, out)
 
-    monkeypatch.setattr(opening, "write_fast", refused)
-    assert open_engine(place).name == "ctranslate2"
+    monkeypatch.setattr(loader, "write_fast", refused)
+    assert open_engine(ModelDirectory.open(place)).name == "ctranslate2"
     assert not (place / "ctranslate2").exists()
     assert list((tmp_path / "cache" / "transduce").iterdir())
-    assert open_engine(place, log=pytest.fail).name == "ctranslate2"
+    assert open_engine(ModelDirectory.open(place), log=pytest.fail).name == "ctranslate2"
 
 
 def test_what_ctranslate2_cannot_run_runs_on_torch_and_says_so_once(tmp_path) -> None:
     place = model_directory(tmp_path / "model", attention="additive")
     said: list[str] = []
-    assert open_engine(place, log=said.append).name == "torch"
+    assert open_engine(ModelDirectory.open(place), log=said.append).name == "torch"
     assert said[-1] == (
         "the fast engine cannot run this model, torch does: "
         "model.attention = 'additive' cannot be expressed as a CTranslate2 model"
     )
     assert len(said) == 2
     with pytest.raises(ModelError, match=r"the fast engine cannot run .* cannot be expressed"):
-        open_engine(place, "ctranslate2")
+        open_engine(ModelDirectory.open(place), "ctranslate2")
     assert not (place / "ctranslate2").exists()
 
 
@@ -219,7 +232,7 @@ def test_a_library_that_fails_is_no_reason_to_fail(tmp_path, monkeypatch) -> Non
 
     monkeypatch.setattr(ctranslate2, "Translator", broken)
     said: list[str] = []
-    assert open_engine(place, log=said.append).name == "torch"
+    assert open_engine(ModelDirectory.open(place), log=said.append).name == "torch"
     assert said[-1] == "the fast engine cannot run this model, torch does: unsupported CPU"
 
 
@@ -228,18 +241,18 @@ def test_a_broken_model_is_said_to_be_broken(tmp_path) -> None:
     (place / "model.safetensors").write_bytes(b"?")
     for kind in ("auto", "torch", "ctranslate2"):
         with pytest.raises(ModelError, match=r"model.safetensors is damaged"):
-            open_engine(place, kind)
+            open_engine(ModelDirectory.open(place), kind)
     with pytest.raises(ModelError, match="no model directory"):
-        open_engine(tmp_path / "nowhere")
+        open_engine(ModelDirectory.open(tmp_path / "nowhere"))
 
 
 def test_a_source_beyond_the_positions_of_the_fast_engine_is_refused(directory) -> None:
     with pytest.raises(InputError, match="is longer than the 1024 that the fast engine was made"):
-        open_fast(directory).search([[5] * 2000])
+        open_fast(ModelDirectory.open(directory)).search([[5] * 2000])
 
 
 def test_nothing_in_a_fast_engine_is_executable(directory) -> None:
-    open_fast(directory)
+    open_fast(ModelDirectory.open(directory))
     files = list((directory / "ctranslate2").iterdir())
     assert all(file.suffix in (".bin", ".json", ".txt") for file in files)
     assert not any(file.stat().st_mode & stat.S_IXUSR for file in files)
@@ -247,11 +260,11 @@ def test_nothing_in_a_fast_engine_is_executable(directory) -> None:
 
 def test_the_torch_engine_of_an_empty_list_finds_nothing(directory) -> None:
     assert TorchEngine(untrained(20)).search([]) == []
-    assert open_fast(directory).search([]) == []
+    assert open_fast(ModelDirectory.open(directory)).search([]) == []
 
 
 def test_batches_on_several_cores_find_what_one_core_finds(directory, sources) -> None:
-    engine, threads = open_reference(directory), torch.get_num_threads()
+    engine, threads = open_reference(ModelDirectory.open(directory)), torch.get_num_threads()
     alone = engine.search(sources, batch_size=len(sources))
     torch.set_num_threads(3)
     together = engine.search(sources, batch_size=4)
@@ -261,7 +274,7 @@ def test_batches_on_several_cores_find_what_one_core_finds(directory, sources) -
 
 
 def test_what_goes_wrong_on_another_core_is_said_here(directory, sources) -> None:
-    engine, threads = open_reference(directory), torch.get_num_threads()
+    engine, threads = open_reference(ModelDirectory.open(directory)), torch.get_num_threads()
     torch.set_num_threads(2)
     wrong = [*sources, (10**6,)]
     with pytest.raises(InputError, match="outside the vocabulary"):

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.evaluate.comparison import compare
 from transduce.evaluate.looks import suspicions
 from transduce.evaluate.metrics import (
@@ -261,7 +261,7 @@ def test_perplexity_is_the_trainers(tmp_path) -> None:
     data = reopen(run)
     assert len(data.valid) == facts["sentences"] == len(pairs)
     with join() as processes:
-        scores = validate(load_model(run.model).model, data, 0, processes)
+        scores = validate(ModelDirectory.open(run.model).network(), data, 0, processes)
     assert facts["perplexity"] == pytest.approx(scores.perplexity, rel=1e-4)
     assert facts["engine"] == "torch"
 

@@ -14,6 +14,7 @@ from models import model_directory, pairs
 
 from transduce import explain
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_reference
 from transduce.errors import InputError
 from transduce.model import Transformer
@@ -266,7 +267,7 @@ def directory(tmp_path_factory):
 def test_a_trained_model_reads_its_own_translation(directory) -> None:
     text = pairs(1)[0][0]
     example = explain.of_model(directory, text, None)
-    tokens, engine = load_tokenizer(directory), open_reference(directory)
+    tokens, engine = load_tokenizer(directory), open_reference(ModelDirectory.open(directory))
     ((found, *_),) = engine.search([tokens.encode(text)])
     assert example.target_ids[0, 1:].tolist() == list(found.tokens)
     maps = example.model.attention_maps(example.source_ids, example.target_ids)

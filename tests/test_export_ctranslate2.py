@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from models import model_directory, pairs
 
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines import convert
 from transduce.engines.loader import open_reference
 from transduce.search import GREEDY
@@ -34,7 +35,7 @@ def test_ctranslate2s_own_api_translates_with_an_export(directory, tmp_path) -> 
     found = translator.translate_batch(
         [tokens.pieces(text) for text in texts], beam_size=1, min_decoding_length=0
     )
-    ours = open_reference(directory).search(tokens.encode_batch(texts), GREEDY)
+    ours = open_reference(ModelDirectory.open(directory)).search(tokens.encode_batch(texts), GREEDY)
     for theirs, (best, *_) in zip(found, ours, strict=True):
         words = [tokens.target_vocabulary[i] for i in best.tokens]
         assert theirs.hypotheses[0][: len(words)] == words

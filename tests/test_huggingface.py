@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from transduce.checkpoint import load_model, save_model
 from transduce.cli import main
 from transduce.config import ModelConfig
+from transduce.directory import ModelDirectory, write_model
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ModelError
 from transduce.exchange import huggingface
@@ -86,7 +86,7 @@ def test_an_imported_marian_model_gives_marians_logits_and_exports_back(tmp_path
     imported, exported = str(tmp_path / "ours"), str(tmp_path / "back")
     result = run(main, ["import", "--from", "huggingface", str(tmp_path / "marian"), imported])
     assert result.exit_code == 0, result.output
-    ours = load_model(Path(imported)).model
+    ours = ModelDirectory.open(Path(imported)).network()
     compare(ours, theirs)
     result = run(main, ["export", "--to", "huggingface", exported, "--model", imported])
     assert result.exit_code == 0, result.output
@@ -254,13 +254,13 @@ def test_an_export_imported_again_reads_and_translates_the_same(
     again = str(tmp_path / "again")
     result = CliRunner().invoke(main, ["import", "--from", "huggingface", str(exported), again])
     assert result.exit_code == 0, result.output
-    loaded = load_model(tmp_path / "again")
-    assert loaded.description["source_language"] == "en"
-    imported = huggingface.read_tokens(exported, loaded.model.config)
+    loaded = ModelDirectory.open(tmp_path / "again")
+    assert loaded.description.source_language == "en"
+    imported = huggingface.read_tokenizer(exported, loaded.config)
     assert imported.encode_batch(SENTENCES) == tokens.encode_batch(SENTENCES)
     sources = tokens.encode_batch(SENTENCES[:5])
     found, wanted = (
-        [h[0].tokens for h in TorchEngine(m).search(sources)] for m in (loaded.model, model)
+        [h[0].tokens for h in TorchEngine(m).search(sources)] for m in (loaded.network(), model)
     )
     assert found == wanted
 
@@ -311,7 +311,7 @@ def test_without_transformers_an_export_is_read_by_transduce_and_says_so(
 
 def test_the_users_own_sentences_are_compared(model, tokens, tmp_path) -> None:
     files = {"tokens.model": tokens.model}
-    save_model(tmp_path / "ours", model, files=files)
+    write_model(tmp_path / "ours", model, files=files)
     texts = ["Ein Hund bellt.", "a▁b", "", ">>fra<< Ein Hund", "犬"]
     (tmp_path / "texts").write_text("\n".join(texts) + "\n", "utf-8")
     arguments = ["export", "--to", "huggingface", str(tmp_path / "out")]

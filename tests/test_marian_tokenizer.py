@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.checkpoint import load_model
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError, ModelError
 from transduce.grammar import grammar
@@ -281,17 +281,17 @@ def test_an_imported_checkpoint_translates_text_as_hugging_face_does(
 ) -> None:
     theirs = opus(folder, steps=60)
     said = run("import", "--from", "huggingface", folder, tmp_path / "ours")
-    loaded, tokens = load_model(tmp_path / "ours"), load_tokenizer(tmp_path / "ours")
+    loaded, tokens = ModelDirectory.open(tmp_path / "ours"), load_tokenizer(tmp_path / "ours")
     assert isinstance(tokens, MarianTokenizer)
     assert (">>deu<< >>fra<<" in said) == bool(tokens.languages)
-    assert loaded.description["source_language"] == "en"
-    assert loaded.description["target_language"] == "de"
+    assert loaded.description.source_language == "en"
+    assert loaded.description.target_language == "de"
     search = Search(beam=1, penalty="none", extra_length=10)
     texts = ordinary(tokens)
     sources = tokens.encode_batch(texts)
     ended = {}
     for text, source, found in zip(
-        texts, sources, TorchEngine(loaded.model).search(sources, search), strict=True
+        texts, sources, TorchEngine(loaded.network()).search(sources, search), strict=True
     ):
         wanted = theirs.generate(
             **tokenizer(text, return_tensors="pt"),

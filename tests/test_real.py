@@ -12,6 +12,7 @@ from batching import arranged
 from click.testing import CliRunner
 
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines.ctranslate2_engine import Setting
 from transduce.engines.loader import fast_directory, open_fast, open_reference, run_fast
 from transduce.machine import cores
@@ -48,7 +49,7 @@ def run(data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(run):
-    open_fast(run / "model")
+    open_fast(ModelDirectory.open(run / "model"))
     return run / "model"
 
 
@@ -65,7 +66,11 @@ def references(data):
 
 @pytest.fixture(scope="module")
 def fast(model):
-    return run_fast(model, fast_directory(model), Setting("int8", 2, 1))
+    return run_fast(
+        ModelDirectory.open(model),
+        fast_directory(ModelDirectory.open(model)),
+        Setting("int8", 2, 1),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,7 @@ def found(fast, sources):
 
 @pytest.fixture(scope="module")
 def by_torch(model, sources):
-    return best(open_reference(model).search(sources))
+    return best(open_reference(ModelDirectory.open(model)).search(sources))
 
 
 def best(hypotheses):
@@ -105,12 +110,21 @@ def test_1000_sentences_are_translated_the_same_in_any_company(
 @pytest.mark.parametrize("company", ["sevens", "shuffled"])
 def test_so_they_are_by_torch(model, sources, by_torch, company) -> None:
     order, size = arranged(sources, company)
-    again = best(open_reference(model).search([sources[i] for i in order], batch_size=size))
+    again = best(
+        open_reference(ModelDirectory.open(model)).search(
+            [sources[i] for i in order], batch_size=size
+        )
+    )
     assert again == [by_torch[i] for i in order]
 
 
 def test_both_engines_write_the_same_text(model, sources, by_torch) -> None:
-    whole = run_fast(model, fast_directory(model), Setting("float32", 2, 1), shortlist=False)
+    whole = run_fast(
+        ModelDirectory.open(model),
+        fast_directory(ModelDirectory.open(model)),
+        Setting("float32", 2, 1),
+        shortlist=False,
+    )
     same = sum(a == b for a, b in zip(best(whole.search(sources)), by_torch, strict=True))
     assert same >= 990
 
@@ -123,7 +137,7 @@ def test_bytes_and_a_shortlist_cost_less_than_a_tenth_of_bleu(
 
 def test_what_they_write_the_network_finds_as_likely(model, sources, found, by_torch) -> None:
     """Less noisy than BLEU: torch's own scores of both, which differ by less than 1 %."""
-    engine = open_reference(model)
+    engine = open_reference(ModelDirectory.open(model))
     means = []
     for outputs in (found, by_torch):
         scored = engine.score(sources, outputs)

@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner
 from models import model_directory, pairs
 
-from transduce.checkpoint import load_model
 from transduce.cli import main
-from transduce.directory import verify_checksums
+from transduce.directory import ModelDirectory
 from transduce.errors import InputError
 from transduce.evaluate.record import commit, training_data, training_of
 from transduce.evaluate.results import (
@@ -90,7 +89,7 @@ def test_a_record_says_what_was_scored_and_by_what(place, record) -> None:
         "source": {"file": "test.en", "sha256": digest(place.source)},
         "references": [{"file": "test.de", "sha256": digest(place.reference)}],
     }
-    model = load_model(place.model).model
+    model = ModelDirectory.open(place.model).network()
     assert record["model"]["parameters"] == count_parameters(model)
     assert record["model"]["sha256"] == digest(place.model / "model.safetensors")
     assert record["model"]["settings"]["d_model"] == model.config.d_model
@@ -133,7 +132,7 @@ def test_a_card_lists_the_newest_scores_once_and_the_model_stays_whole(place, tm
     assert card.count("## Scores") == 1
     assert "beam 2, α 0.6, engine torch" in card
     assert f"{said['bleu']:.2f} (`{said['bleu_signature']}`)" in card
-    verify_checksums(model)
+    ModelDirectory.open(model)
 
 
 def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tmp_path) -> None:

@@ -18,9 +18,9 @@ import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
-from transduce.checkpoint import load_model
 from transduce.cli import main
 from transduce.corpus.text import Text
+from transduce.directory import ModelDirectory
 from transduce.train.inputs import Inputs
 from transduce.train.job import languages_of
 from transduce.train.run import read_metrics
@@ -143,7 +143,7 @@ def test_the_final_model_is_the_mean_of_the_last_checkpoints(uninterrupted) -> N
         load_file(uninterrupted / "checkpoints" / f"step-{step:08d}" / "model.safetensors")
         for step in (10, 15, 20, 25, 30)
     ]
-    for name, weight in load_model(uninterrupted / "model").model.named_parameters():
+    for name, weight in ModelDirectory.open(uninterrupted / "model").network().named_parameters():
         mean = torch.stack([part[name].double() for part in parts]).mean(0).float()
         torch.testing.assert_close(weight.detach(), mean, rtol=0, atol=1e-7)
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from models import model_directory, pairs
 
 from transduce.cli import main
+from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_engine
 from transduce.search import Hypothesis, Search
 from transduce.tokenizer import load_tokenizer
@@ -305,7 +306,7 @@ def test_mistakes_are_one_clear_line(directory, tmp_path) -> None:
 
 
 def test_translating_with_a_ready_engine_never_loads_torch(directory) -> None:
-    open_engine(directory)
+    open_engine(ModelDirectory.open(directory))
     program = (
         "import sys; from transduce.cli import main\n"
         f"try: main(['translate', '--model', {str(directory)!r}, 'a dog sleeps'])\n"

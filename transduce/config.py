@@ -1,6 +1,7 @@
 """Settings. The defaults are the paper; a preset, a file or `--set` is a difference from it."""
 
 import difflib
+import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,10 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transduce.errors import ConfigError
 
-Size = Annotated[int, Field(ge=1)]
-Id = Annotated[int, Field(ge=0)]
+# Bounds are far beyond what anybody trains, but keep a slip from allocating or running for hours.
+Size = Annotated[int, Field(ge=1, le=10_000_000)]
+Width = Annotated[int, Field(ge=1, le=100_000)]
+Layers = Annotated[int, Field(ge=1, le=1000)]
+Count = Annotated[int, Field(ge=1, le=10**12)]
+Id = Annotated[int, Field(ge=0, le=10**12)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, le=1e6)]
+
+LARGEST_FILE = 2**20  # bytes of a settings file
 
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
@@ -49,14 +56,14 @@ class ModelConfig(Section):
     kind: Literal["transformer"] = "transformer"
     vocab_size: Size = 37_000
     target_vocab_size: Size | None = None  # None: one vocabulary for both languages, §5.1
-    d_model: Size = 512
+    d_model: Width = 512
     d_ff: Size = 2048
-    n_heads: Size = 8
-    d_k: Size | None = None  # None: d_model / n_heads
-    d_v: Size | None = None  # None: d_model / n_heads
-    n_layers: Size = 6
-    n_encoder_layers: Size | None = None  # None: n_layers
-    n_decoder_layers: Size | None = None  # None: n_layers
+    n_heads: Width = 8
+    d_k: Width | None = None  # None: d_model / n_heads
+    d_v: Width | None = None  # None: d_model / n_heads
+    n_layers: Layers = 6
+    n_encoder_layers: Layers | None = None  # None: n_layers
+    n_decoder_layers: Layers | None = None  # None: n_layers
 
     p_drop: Probability = 0.1  # on every sub-layer output and on the embedding sums, §5.4
     p_drop_attention: Probability = 0.0
@@ -158,11 +165,11 @@ class TrainConfig(Section):
 
     section: ClassVar[str] = "train"
 
-    steps: Size = 100_000
+    steps: Count = 100_000
     seed: Id = 1
-    tokens_per_batch: Size = 25_000  # source tokens, and target tokens, of a batch in all processes
+    tokens_per_batch: Count = 25_000  # source and target tokens of a batch in all processes
     accumulate: Size = 1  # batches whose gradients are added up before a step
-    warmup_steps: Size = 4000
+    warmup_steps: Count = 4000
     lr_factor: Positive = 1.0  # times equation 3
     label_smoothing: Probability = 0.1
     clip_norm: Positive | None = None  # None: gradients are not clipped
@@ -172,11 +179,11 @@ class TrainConfig(Section):
     )
     compile: bool = False
 
-    log_steps: Size = 50
-    validate_steps: Size = 1000
+    log_steps: Count = 50
+    validate_steps: Count = 1000
     bleu_sentences: Id = 200  # of the validation data, translated at each validation
     patience: Size | None = None  # validations without improvement before it stops; None: never
-    checkpoint_steps: Size = 1500  # ten minutes of the paper's base model
+    checkpoint_steps: Count = 1500  # ten minutes of the paper's base model
     checkpoint_minutes: Positive | None = None  # also after so many minutes
     keep: Size = 5  # checkpoints
     average: Size = 5  # last checkpoints whose mean is the final model, §6.1
@@ -309,10 +316,16 @@ def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
 def read_toml(file: Path) -> Difference:
     """A settings file: sections of differences from the paper."""
     try:
-        sections = tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise ConfigError(f"settings file {file} is larger than {LARGEST_FILE:,} bytes")
+        sections = tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
     except FileNotFoundError:
         raise ConfigError(f"no settings file {file}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"settings file {file} is nested too deeply") from None
+    except (OSError, ValueError) as error:
         raise ConfigError(f"settings file {file} cannot be read: {error}") from None
     for name, changes in sections.items():
         if not isinstance(changes, dict):
@@ -334,7 +347,7 @@ def parse_override(item: str) -> Difference:
         raise unknown_setting(f"{section}.{key}", setting_names(Config))
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     return {section: {key: value}}
 
@@ -363,11 +376,11 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def _sentence(section: str, error: ValidationError) -> str:
     """The first of pydantic's findings, as one sentence in the user's words."""
     first = error.errors()[0]
-    name = f"{section}.{first['loc'][0]}"
+    name = ".".join(filter(None, (section, str(first["loc"][0]))))
     must = (
         first["msg"]
         .replace("Input should be", "must be")
         .replace("a valid integer", "a whole number")
         .replace("a valid ", "a ")
     )
-    return f"{name} = {first['input']!r} {must}"
+    return f"{name} = {reprlib.repr(first['input'])} {must}"

@@ -11,14 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.checkpoint import load_model
 from transduce.config import ModelConfig
+from transduce.directory import ModelDirectory
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError
-from transduce.model import Transformer
+from transduce.model import Transformer, require_transformer
 from transduce.model.attention import Mask, MultiHeadAttention, causal_mask, local_mask
 from transduce.table import render_table
-from transduce.tokenizer import load_tokenizer
 
 BOS, EOS = "<s>", "</s>"
 PAGE = 100  # columns of text
@@ -93,7 +92,8 @@ def example(text: str, target: str | None, seed: int) -> Example:
 
 def of_model(directory: Path, text: str, target: str | None) -> Example:
     """A trained model reading a sentence and a translation: its own, if none is given."""
-    model, tokenizer = load_model(directory).model, load_tokenizer(directory)
+    opened = ModelDirectory.open(directory)
+    model, tokenizer = require_transformer(opened.network(), "explain"), opened.tokenizer
     source = tokenizer.encode(text)
     _check_size(len(source))
     if target is None:

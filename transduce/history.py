@@ -135,7 +135,7 @@ def saved_state(path: Path) -> SavedState:
     size, scheduled, problem = 0, False, None
     try:
         size = sum(file.stat().st_size for file in path.iterdir())
-        verify_checksums(path)
+        verify_checksums(path, state.FILES)
         scheduled = bool(json.loads((path / "state.json").read_text("utf-8")).get("scheduled"))
     except (ModelError, OSError, ValueError) as error:  # or it was pruned just now
         problem = str(error)

@@ -15,13 +15,13 @@ from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_tran
 from transduce.bench.process import worker
 from transduce.bench.systems import loss_of, marian_directory
 from transduce.bench.train import Export, new_model
-from transduce.checkpoint import load_model, save_model
 from transduce.config import Config, TrainConfig
 from transduce.corpus.text import Text
+from transduce.directory import ModelDirectory, write_model
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ConfigError
 from transduce.log import Log
-from transduce.model import Transformer
+from transduce.model import Network, Transformer, require_transformer
 from transduce.search import GREEDY
 from transduce.tasks.translation import corpus_bleu
 from transduce.train.inputs import Inputs
@@ -106,10 +106,11 @@ def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     check_same_race(run, config)
     write_config(run.config, config)
     if not run.model.exists():
-        save_model(run.model, new_model(run))
+        write_model(run.model, new_model(run))
     if not marian_directory(run).exists():
         silence_transformers()
-        export(load_model(run.model).model, marian_directory(run))
+        ours = require_transformer(ModelDirectory.open(run.model).network(), "huggingface")
+        export(ours, marian_directory(run))
     return data
 
 
@@ -156,7 +157,7 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, lo
         for last, step in pairwise(looks):
             seconds += system.ask({"steps": step - last, "weights": str(weights)})
             load = os.getloadavg()[0]
-            model = load_model(weights).model if name == OURS else read(weights)
+            model = ModelDirectory.open(weights).network() if name == OURS else read(weights)
             point = Point(step, seconds, *score(model, data), load)
             record.write(json.dumps(asdict(point)) + "\n")
             log(
@@ -165,7 +166,7 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, lo
             )
 
 
-def score(model: Transformer, data: Prepared) -> tuple[float, float]:
+def score(model: Network, data: Prepared) -> tuple[float, float]:
     """−log p of a token of the validation data, and the BLEU of its greedy translations."""
     every, (source, target) = range(len(data.valid)), data.valid.sides.values()
     sources = [source[i].tolist() for i in every]

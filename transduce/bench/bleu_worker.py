@@ -12,7 +12,7 @@ from pathlib import Path
 from transduce.bench.peers import OURS, Marian
 from transduce.bench.process import Parent
 from transduce.bench.systems import Ours, Peer, batches_of, system_of
-from transduce.checkpoint import save_model
+from transduce.directory import write_model
 from transduce.machine import keep_memory
 from transduce.train.prepare import reopen
 from transduce.train.run import Run, read_config
@@ -38,7 +38,7 @@ def main(name: str, directory: str) -> None:
 def write_weights(system: Ours | Peer, directory: Path) -> None:
     """Ours as a model directory, Marian's as Hugging Face writes it."""
     if isinstance(system, Ours):
-        save_model(directory, system.network)
+        write_model(directory, system.network)
         return
     assert isinstance(system.network, Marian)
     system.network.network.save_pretrained(directory)

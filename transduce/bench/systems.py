@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from transduce.batches import Indices, collate, plan_epoch
 from transduce.bench.peers import OURS, Marian, TorchTransformer
-from transduce.checkpoint import load_model
 from transduce.config import TrainConfig
+from transduce.directory import ModelDirectory
+from transduce.model import require_transformer
 from transduce.schedule import learning_rate
 from transduce.store import Store
 from transduce.tokenizer import PAD
@@ -27,7 +28,7 @@ class Ours:
 
     def __init__(self, run: Run) -> None:
         self.config, self.store = read_config(run), reopen(run).train
-        self.network = load_model(run.model).model
+        self.network = ModelDirectory.open(run.model).network()
         self.learner = Learner(self.network)
         alone = Processes(0, 1, torch.device("cpu"))
         self.gradient = Gradient(self.network, self.config.train, alone)
@@ -73,7 +74,7 @@ def system_of(name: str, run: Run) -> Ours | Peer:
     if name == "huggingface":
         return Peer(run, Marian(marian_directory(run)))
     network = TorchTransformer(read_config(run).model)
-    network.copy_from(load_model(run.model).model)
+    network.copy_from(require_transformer(ModelDirectory.open(run.model).network(), name))
     return Peer(run, network)
 
 

@@ -19,9 +19,9 @@ from transduce.bench.process import rotated, worker
 from transduce.bench.systems import batches_of, marian_directory
 from transduce.bench.table import Column, render_table
 from transduce.bench.text import BUILT_IN, MULTI30K, multi30k
-from transduce.checkpoint import save_model
 from transduce.config import Config, resolve
 from transduce.corpus.text import Text
+from transduce.directory import write_model
 from transduce.log import Log
 from transduce.machine import matmul_peak
 from transduce.model import Transformer
@@ -113,7 +113,7 @@ def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     write_config(run.config, config)
     text, what = find_text(run, files, log)
     prepare(run, config.data, Inputs(text), log, lambda _what, _count: None)
-    save_model(run.model, new_model(run))
+    write_model(run.model, new_model(run))
     return what
 
 

@@ -16,12 +16,11 @@ from transduce.bench.peers import check_exists
 from transduce.bench.process import rotated, worker
 from transduce.bench.text import Sentences
 from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, Job
-from transduce.checkpoint import load_model
-from transduce.directory import read_description
+from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_engine, write_fast
 from transduce.errors import UserError
 from transduce.log import Log
-from transduce.model import Transformer
+from transduce.model import Transformer, require_transformer
 from transduce.tokenizer import TokenizerLike, load_tokenizer
 
 WORKER = "transduce.bench.translate_worker"
@@ -119,16 +118,19 @@ def bench_translate(
 
 def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
     """Leaves the model in every system's form, so that none makes it while it is measured."""
-    read_description(job.model)
-    tokens = load_tokenizer(job.model)
-    open_engine(job.model, "auto", log)
+    model = ModelDirectory.open(job.model)
+    open_engine(model, "auto", log)
     job.forms.mkdir()
     if HUGGINGFACE in peers:
         with _for_peer(HUGGINGFACE, job.model):
-            export(load_model(job.model).model, job.forms / HUGGINGFACE, tokens)
+            export(
+                require_transformer(model.network(), HUGGINGFACE),
+                job.forms / HUGGINGFACE,
+                model.tokenizer,
+            )
     if CTRANSLATE2 in peers:
         with _for_peer(CTRANSLATE2, job.model):
-            write_fast(job.model, job.forms / CTRANSLATE2)
+            write_fast(model, job.forms / CTRANSLATE2)
 
 
 @contextmanager

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from transduce.config import ModelConfig
-from transduce.directory import read_description
+from transduce.directory import ModelDirectory
 from transduce.engines.loader import vocabularies_of
 from transduce.machine import cores
 from transduce.search import PAPER, Search
-from transduce.tokenizer import load_tokenizer
 from transduce.translate.translator import Translator
 
 OURS, TORCH = "transduce", "transduce-torch"
@@ -110,9 +108,9 @@ class CTranslate2:
             inter_threads=cores(),
             intra_threads=1,
         )
-        self.tokens = load_tokenizer(job.model)
-        config = ModelConfig(**read_description(job.model)["model"])
-        self.pieces = vocabularies_of(self.tokens, config)
+        model = ModelDirectory.open(job.model)
+        self.tokens = model.tokenizer
+        self.pieces = vocabularies_of(self.tokens, model.config)
         self.ids = {piece: i for i, piece in enumerate(self.pieces.target)}
         self.beam, self.batch_size = job.beam, job.batch_size
         self.runs = ctranslate2_runs(compute_type, cores(), 1) + ", no shortlist"

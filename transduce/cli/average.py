@@ -9,8 +9,8 @@ from transduce.errors import ModelError
 
 if TYPE_CHECKING:
     from transduce.config import Config
+    from transduce.directory import DType
     from transduce.model import Transformer
-    from transduce.packing import Stored
     from transduce.train.prepare import Prepared
     from transduce.train.run import Run
 
@@ -22,23 +22,26 @@ if TYPE_CHECKING:
 )
 @click.option("--output", type=click.Path(path_type=Path), help="Model directory [RUN/model].")
 @click.option(
+    "--dtype",
     "--stored",
+    "dtype",
     type=click.Choice(["float32", "float16", "int8"]),
     default="float32",
     show_default=True,
-    help="Bytes that a weight takes: four, two or one.",
+    help="Of the weights in the file; --stored is another name of this option.",
 )
 @click.option(
     "--note", type=click.Path(path_type=Path), help="A text file that the card is to end with."
 )
 def average_command(
-    run: Path, last: int, output: Path | None, stored: "Stored", note: Path | None
+    run: Path, last: int, output: Path | None, dtype: "DType", note: Path | None
 ) -> None:
     """Average the weights of the last checkpoints of RUN and leave them as a model directory.
 
     Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
     """
-    from transduce.checkpoint import load_weights, save_model
+    from transduce.directory import write_model
+    from transduce.directory.network import load_weights
     from transduce.errors import InputError
     from transduce.model import Transformer, count_parameters
     from transduce.train import state
@@ -64,17 +67,15 @@ def average_command(
     load_weights(model, state.average(paths), whole.checkpoints)
     steps = ", ".join(f"{int(path.name.split('-')[1]):,}" for path in paths)
     what = f"mean of {len(paths)} checkpoint{'s' * (len(paths) > 1)} (steps {steps})"
-    save_model(
+    write_model(
         out,
         model,
         card=_card(whole, config, model, paths[-1], what, data) + said,
-        extra={
-            **languages_of(read_inputs(whole)),
-            "max_length": config.data.max_length,
-            "weights": what,
-        },
         files=files_of(whole, data),
-        stored=stored,
+        max_length=config.data.max_length,
+        weights=what,
+        dtype=dtype,
+        **languages_of(read_inputs(whole)),
     )
     click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
 

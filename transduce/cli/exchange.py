@@ -17,27 +17,27 @@ def import_command(source: str, directory: Path, out: Path) -> None:
 
     DIRECTORY is what Hugging Face's save_pretrained wrote; OUT becomes a model directory.
     """
-    from transduce.checkpoint import save_model
-    from transduce.exchange.huggingface import read_huggingface, read_languages, read_tokens
+    from transduce.directory import write_model
+    from transduce.exchange.huggingface import read_huggingface, read_languages, read_tokenizer
     from transduce.model import count_parameters
-    from transduce.tokenizer import has_tokens
+    from transduce.tokenizer import has_tokenizer
 
     _refuse_occupied(out)
     model = read_huggingface(directory)
-    tokens = read_tokens(directory, model.config) if has_tokens(directory) else None
+    tokenizer = read_tokenizer(directory, model.config) if has_tokenizer(directory) else None
     card = f"# {out.name}\n\nImported from a Hugging Face Marian model, `{directory.name}`.\n"
-    save_model(
+    write_model(
         out,
         model,
         card=card,
-        extra=read_languages(directory),
-        files=tokens.files if tokens else None,
+        files=tokenizer.files if tokenizer else None,
+        **read_languages(directory),
     )
     _log(f"{out}: {count_parameters(model):,} parameters imported")
-    if tokens is None:
+    if tokenizer is None:
         _log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
-    elif tokens.languages:
-        codes = " ".join(tokens.languages[:5]) + (" …" if len(tokens.languages) > 5 else "")
+    elif tokenizer.languages:
+        codes = " ".join(tokenizer.languages[:5]) + (" …" if len(tokenizer.languages) > 5 else "")
         _log(f"begin each source with the code of the language to write: {codes}")
 
 
@@ -63,18 +63,19 @@ def export_command(target: str, out: Path, model: Path, sentences: Path | None) 
 
 
 def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
-    from transduce.checkpoint import load_model
     from transduce.corpus.reading import read_lines
+    from transduce.directory import ModelDirectory
     from transduce.exchange.huggingface import write_huggingface
     from transduce.exchange.huggingface_comparison import SENTENCES
-    from transduce.tokenizer import has_tokens, load_tokenizer
+    from transduce.model import require_transformer
+    from transduce.tokenizer import has_tokenizer
 
-    loaded = load_model(model)
+    directory = ModelDirectory.open(model)
     write_huggingface(
-        loaded.model,
+        require_transformer(directory.network(), "Hugging Face's Marian"),
         out,
-        load_tokenizer(model) if has_tokens(model) else None,
-        languages=loaded.description,
+        directory.tokenizer if has_tokenizer(model) else None,
+        languages=directory.description.to_json(),
         sentences=list(read_lines(sentences)) if sentences else SENTENCES,
         log=lambda message: _log(f"{out}: exported; {message}"),
     )
@@ -82,11 +83,12 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
 
 def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
     from transduce.corpus.reading import read_lines
+    from transduce.directory import ModelDirectory
     from transduce.exchange.ctranslate2 import export_ctranslate2
     from transduce.exchange.huggingface_comparison import SENTENCES
 
     export_ctranslate2(
-        model,
+        ModelDirectory.open(model),
         out,
         list(read_lines(sentences)) if sentences else SENTENCES,
         lambda message: _log(f"{out}: exported; {message}"),

@@ -65,18 +65,18 @@ def _tell_run(directory: Path, output: Path | None, as_json: bool) -> None:
 def _tell_model(directory: Path, as_json: bool) -> None:
     import json
 
-    from transduce.checkpoint import load_model
-    from transduce.directory import read_json
-    from transduce.model import count_parameters
+    from transduce.directory import ModelDirectory
 
-    loaded = load_model(directory)
+    model = ModelDirectory.open(directory)
     files = {f.name: f.stat().st_size for f in sorted(directory.iterdir()) if f.is_file()}
+    described = model.description.to_json()
+    settings = described.pop("model")
     facts = {
-        **{key: value for key, value in loaded.description.items() if key != "model"},
-        "parameters": count_parameters(loaded.model),
+        **described,
+        "parameters": model.parameters,
         "bytes": sum(files.values()),
-        "model": loaded.description["model"],
-        "checksums": read_json(directory, "checksums.json"),
+        "model": settings,
+        "checksums": model.checksums,
     }
     if as_json:
         click.echo(json.dumps(facts, indent=2))

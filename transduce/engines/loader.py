@@ -11,14 +11,14 @@ from typing import Any
 
 from transduce import atomic
 from transduce.config import ModelConfig
-from transduce.directory import read_description, read_json, sha256, verify_checksums
+from transduce.directory import ModelDirectory, read_json, sha256
+from transduce.directory.files import verify_files
 from transduce.engines import Engine
 from transduce.errors import ModelError
 from transduce.log import Log
 from transduce.machine import cores, cpu, keep_memory
 from transduce.search import Search
-from transduce.shortlist import load_shortlist
-from transduce.tokenizer import TokenizerLike, load_tokenizer
+from transduce.tokenizer import TokenizerLike
 
 KINDS = ("auto", "torch", "ctranslate2")
 FAST = "ctranslate2"  # the directory of the fast engine, inside a model directory
@@ -26,7 +26,7 @@ STAMP = "transduce.json"  # what it was made from
 POSITIONS = 1024  # the longest sequence, at least
 
 
-def open_engine(directory: Path, kind: str = "auto", log: Log = lambda _: None) -> Engine:
+def open_engine(directory: ModelDirectory, kind: str = "auto", log: Log = lambda _: None) -> Engine:
     """The engine of a model directory; `auto` is the fast one where it can run, else torch."""
     if kind not in KINDS:
         raise ModelError(f"no engine {kind!r}: choose one of {', '.join(KINDS)}")
@@ -35,27 +35,24 @@ def open_engine(directory: Path, kind: str = "auto", log: Log = lambda _: None) 
     try:
         return open_fast(directory, log)
     except (ImportError, ModelError, RuntimeError, ValueError) as error:
-        read_description(directory)  # what is wrong with the model itself is said as it is
-        verify_checksums(directory)
         if kind == "ctranslate2":
-            raise ModelError(f"the fast engine cannot run {directory}: {error}") from None
+            raise ModelError(f"the fast engine cannot run {directory.path}: {error}") from None
         log(f"the fast engine cannot run this model, torch does: {error}")
         return open_reference(directory)
 
 
-def open_reference(directory: Path) -> Engine:
+def open_reference(directory: ModelDirectory) -> Engine:
     import torch
 
-    from transduce.checkpoint import load_model
     from transduce.engines.torch_engine import TorchEngine
 
     keep_memory()
     if "ctranslate2" in sys.modules and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(cores())  # the fast engine has set its own number for the process
-    return TorchEngine(load_model(directory).model)
+    return TorchEngine(directory.network())
 
 
-def open_fast(directory: Path, log: Log = lambda _: None) -> Engine:
+def open_fast(directory: ModelDirectory, log: Log = lambda _: None) -> Engine:
     """CTranslate2 on a model directory; converts the model if that was not done before."""
     import ctranslate2
 
@@ -64,7 +61,7 @@ def open_fast(directory: Path, log: Log = lambda _: None) -> Engine:
     return run_fast(directory, fast, best_setting(directory, fast))
 
 
-def best_setting(directory: Path, fast: Path) -> Any:
+def best_setting(directory: ModelDirectory, fast: Path) -> Any:
     """How this model is best run on this machine: measured once, and remembered for the user."""
     from transduce.engines.ctranslate2_engine import Setting
 
@@ -83,41 +80,37 @@ def best_setting(directory: Path, fast: Path) -> Any:
     return setting
 
 
-def run_fast(directory: Path, fast: Path, setting: Any, shortlist: bool = True) -> Any:
+def run_fast(directory: ModelDirectory, fast: Path, setting: Any, shortlist: bool = True) -> Any:
     """CTranslate2 with what was converted, in this setting, with or without a shortlist."""
     from transduce.engines.ctranslate2_engine import CTranslate2Engine
 
-    tokens, description = load_tokenizer(directory), read_description(directory)
     return CTranslate2Engine(
         fast,
-        vocabularies_of(tokens, ModelConfig(**description["model"])),
+        vocabularies_of(directory.tokenizer, directory.config),
         int(read_json(fast, STAMP)["positions"]),
-        load_shortlist(directory) if shortlist else None,
+        directory.shortlist if shortlist else None,
         setting,
         lambda: open_reference(directory),
     )
 
 
-def fast_directory(directory: Path) -> Path | None:
+def fast_directory(directory: ModelDirectory) -> Path | None:
     """Where the fast engine of this very model is, if it was made before and is whole."""
-    weights = read_json(directory, "checksums.json").get("model.safetensors")
     for place in places(directory):
         try:
             stamp = read_json(place, STAMP)
-            if stamp["weights"] == weights and all(
-                sha256(place / name) == expected for name, expected in stamp["files"].items()
-            ):
+            if stamp.get("weights") == directory.fingerprint:
+                verify_files(place, stamp.get("files"), ["config.json", "model.bin"], STAMP)
                 return place
-        except (ModelError, OSError, KeyError):
+        except ModelError:
             continue
     return None
 
 
-def places(directory: Path) -> list[Path]:
+def places(directory: ModelDirectory) -> list[Path]:
     """Inside the model directory, or, where one may not write there, in the user's cache."""
-    checksums = directory / "checksums.json"
-    name = sha256(checksums)[:16] if checksums.is_file() else "unknown"
-    return [directory / FAST, cache() / name / FAST]
+    name = sha256(directory.path / "checksums.json")[:16]
+    return [directory.path / FAST, cache() / name / FAST]
 
 
 def cache() -> Path:
@@ -125,9 +118,9 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transduce"
 
 
-def convert(directory: Path, log: Log = lambda _: None) -> Path:
+def convert(directory: ModelDirectory, log: Log = lambda _: None) -> Path:
     """Makes the fast engine of a model directory, and keeps it in the first place it may."""
-    log(f"preparing the fast engine of {directory.name}, this once")
+    log(f"preparing the fast engine of {directory.path.name}, this once")
     for place in places(directory):
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -138,40 +131,40 @@ def convert(directory: Path, log: Log = lambda _: None) -> Path:
     raise ModelError(f"the fast engine cannot be written: {reason}")
 
 
-def write_fast(directory: Path, out: Path, check: Callable[[Path], None] = lambda _: None) -> None:
+def write_fast(
+    directory: ModelDirectory, out: Path, check: Callable[[Path], None] = lambda _: None
+) -> None:
     """Writes the CTranslate2 form of a model directory, with its shortlist.
 
     `check` looks at what was written before it gets its name, and may refuse it.
     """
-    from transduce.checkpoint import load_model
     from transduce.engines.convert import write_ctranslate2
     from transduce.engines.ctranslate2_engine import write_levels
+    from transduce.model import require_transformer
 
-    loaded = load_model(directory)
-    tokens, shortlist = load_tokenizer(directory), load_shortlist(directory)
-    vocabularies = vocabularies_of(tokens, loaded.model.config)
-    positions = max(POSITIONS, 2 * int(loaded.description.get("max_length", 0)))
-    if loaded.model.config.positions == "learned":
-        positions = loaded.model.config.max_positions
+    config, shortlist = directory.config, directory.shortlist
+    vocabularies = vocabularies_of(directory.tokenizer, config)
+    positions = max(POSITIONS, 2 * directory.description.max_length)
+    if config.positions == "learned":
+        positions = config.max_positions
     with atomic.directory(out) as aside:
         levels = None
         if shortlist is not None:
             levels = aside / "levels.txt"
             write_levels(shortlist, vocabularies.target, levels)
         write_ctranslate2(
-            loaded.model,
+            require_transformer(directory.network(), "CTranslate2"),
             aside,
             vocabularies.source,
             vocabularies.target,
             positions,
             levels,
-            "int8" if loaded.description.get("stored") == "int8" else None,
+            "int8" if directory.description.dtype == "int8" else None,
         )
         if levels is not None:
             levels.unlink()
-        weights = read_json(directory, "checksums.json").get("model.safetensors")
         files = {file.name: sha256(file) for file in sorted(aside.iterdir())}
-        stamp = {"weights": weights, "positions": positions, "files": files}
+        stamp = {"weights": directory.fingerprint, "positions": positions, "files": files}
         (aside / STAMP).write_text(json.dumps(stamp, indent=2) + "\n", "utf-8")
         check(aside)
 

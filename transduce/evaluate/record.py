@@ -13,15 +13,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
-
 import transduce
 from transduce import atomic, machine
 from transduce.config import read_toml
 from transduce.corpus.reading import STDIN, File
-from transduce.directory import read_description, sha256
+from transduce.directory import ModelDirectory, sha256
 from transduce.errors import InputError
-from transduce.packing import SCALE
 from transduce.search import Search
 from transduce.store import Store
 from transduce.train.inputs import read_inputs
@@ -94,14 +91,11 @@ def search_of(search: Search) -> dict[str, object]:
 
 def model_of(directory: Path) -> dict[str, object]:
     """The size and settings of a model, and which weights it has."""
-    weights = directory / "model.safetensors"
-    with safe_open(weights, "numpy") as tensors:
-        names = [name for name in tensors.keys() if not name.endswith(SCALE)]  # noqa: SIM118
-        shapes = [tensors.get_slice(name).get_shape() for name in names]
+    model = ModelDirectory.open(directory)
     return {
-        "parameters": sum(math.prod(shape) for shape in shapes),
-        "settings": read_description(directory)["model"],
-        "sha256": sha256(weights),
+        "parameters": model.parameters,
+        "settings": model.description.to_json()["model"],
+        "sha256": model.fingerprint,
     }
 
 
@@ -146,7 +140,7 @@ def training_of(run: Run, model: Path) -> dict[str, object]:
         "epochs": reached.get("epoch"),
         "target_tokens": reached.get("tokens"),
         "seconds": reached.get("seconds"),
-        "weights": read_description(model).get("weights"),
+        "weights": ModelDirectory.open(model).description.weights,
     }
 
 

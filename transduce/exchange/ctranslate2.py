@@ -5,35 +5,33 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from transduce.directory import ModelDirectory
 from transduce.engines.ctranslate2_engine import Setting
 from transduce.engines.loader import open_reference, run_fast, write_fast
 from transduce.errors import ModelError
-from transduce.tokenizer import load_tokenizer
+from transduce.tokenizer import TOKENIZER_FILES
 
 TOLERANCE = 1e-3  # of a token's log-probability, both in float32
 SAME = 0.9  # of the translations, at least: of two that are equally good either may be found
 
 
 def export_ctranslate2(
-    directory: Path, out: Path, sentences: Sequence[str], log: Callable[[str], None]
+    directory: ModelDirectory, out: Path, sentences: Sequence[str], log: Callable[[str], None]
 ) -> None:
-    """Writes a directory for CTranslate2 with the vocabulary's files; nothing, if it disagrees."""
+    """Writes a directory for CTranslate2 with the tokenizer's files; nothing, if it disagrees."""
 
     def check(written: Path) -> None:
-        for file in VOCABULARY_FILES:
-            if (directory / file).is_file():
-                shutil.copyfile(directory / file, written / file)
+        for name in TOKENIZER_FILES:
+            if (directory.path / name).is_file():
+                shutil.copyfile(directory.path / name, written / name)
         log(compare(directory, written, sentences))
 
     write_fast(directory, out, check)
 
 
-VOCABULARY_FILES = ("tokens.model", "source.spm", "target.spm", "vocab.json", "target_vocab.json")
-
-
-def compare(directory: Path, written: Path, sentences: Sequence[str]) -> str:
+def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) -> str:
     """How the written model was found to agree with torch; refuses one that does not."""
-    sources = [ids for ids in load_tokenizer(directory).encode_batch(list(sentences)) if ids]
+    sources = [ids for ids in directory.tokenizer.encode_batch(list(sentences)) if ids]
     ours = open_reference(directory)
     theirs = run_fast(directory, written, Setting("float32"), shortlist=False)
     expected = [best.tokens for best, *_ in ours.search(sources)]

@@ -11,9 +11,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from transduce import atomic
-from transduce.checkpoint import load_weights
 from transduce.config import ModelConfig
 from transduce.directory import read_json
+from transduce.directory.network import load_weights
 from transduce.errors import ModelError
 from transduce.exchange.huggingface_comparison import SEARCHES, SENTENCES, compare
 from transduce.exchange.marian import (
@@ -70,7 +70,7 @@ def read_huggingface(directory: Path) -> Transformer:
     return model.eval()
 
 
-def read_tokens(directory: Path, config: ModelConfig) -> MarianTokenizer:
+def read_tokenizer(directory: Path, config: ModelConfig) -> MarianTokenizer:
     """The vocabularies of a Marian directory, which must be the network's."""
     tokens = MarianTokenizer.load(directory)
     _refuse_other_sizes(tokens, config, directory)

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from transduce.checkpoint import weights_of
 from transduce.config import ModelConfig
+from transduce.directory.network import weights_of
 from transduce.errors import ModelError
 from transduce.model import Transformer
 

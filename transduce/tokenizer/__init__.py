@@ -1,4 +1,4 @@
-"""Text ↔ ids: our own lossless byte pairs, or the vocabularies that an OPUS-MT model brings."""
+"""Text ↔ ids: our own lossless byte-pair encoding, or the tokenizer of an OPUS-MT model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from transduce.errors import ModelError
 from transduce.tokenizer.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokenizer
-from transduce.tokenizer.marian import FILES, MarianTokenizer
+from transduce.tokenizer.marian import FILES, TARGET_VOCABULARY, MarianTokenizer
 
 __all__ = [
     "BOS",
@@ -16,15 +16,17 @@ __all__ = [
     "PAD",
     "SMALLEST",
     "SPECIALS",
+    "TOKENIZER_FILES",
     "UNK",
     "MarianTokenizer",
     "Tokenizer",
     "TokenizerLike",
-    "has_tokens",
+    "has_tokenizer",
     "load_tokenizer",
 ]
 
 OURS = "tokens.model"
+TOKENIZER_FILES = (OURS, *FILES, TARGET_VOCABULARY)  # of either kind
 
 
 @runtime_checkable
@@ -60,8 +62,8 @@ class TokenizerLike(Protocol):
 
 
 def load_tokenizer(directory: Path) -> TokenizerLike:
-    """The vocabulary of a model directory, whichever kind it has."""
-    if not has_tokens(directory):
+    """The tokenizer of a directory, of either kind; raises ModelError if it has none."""
+    if not has_tokenizer(directory):
         raise ModelError(
             f"{directory} has no vocabulary: neither {OURS} nor {', '.join(FILES[:-1])} and "
             f"{FILES[-1]}"
@@ -70,6 +72,6 @@ def load_tokenizer(directory: Path) -> TokenizerLike:
     return Tokenizer.load(ours) if ours.is_file() else MarianTokenizer.load(directory)
 
 
-def has_tokens(directory: Path) -> bool:
-    """Whether a directory has files of a vocabulary, be they whole or not."""
-    return any((directory / name).is_file() for name in (OURS, *FILES))
+def has_tokenizer(directory: Path) -> bool:
+    """Whether a directory has any file of a tokenizer."""
+    return any((directory / name).is_file() for name in TOKENIZER_FILES)

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from transduce.checkpoint import save_model
 from transduce.config import Config
 from transduce.corpus.reading import File
+from transduce.directory import write_model
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
@@ -86,7 +86,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
     trainer.log_scores(what, scores)
     trainer.record(event="final", what=what, **scores.entry())
     if processes.first:
-        save_model(
+        write_model(
             run.model,
             trainer.learner.model,
             card=write_card(
@@ -99,12 +99,10 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
                 what,
                 scores,
             ),
-            extra={
-                **languages_of(inputs),
-                "max_length": config.data.max_length,
-                "weights": what,
-            },
             files=files_of(run, trainer.data),
+            max_length=config.data.max_length,
+            weights=what,
+            **languages_of(inputs),
         )
         trainer.display.log(
             f"{run.model}: ready, after {clock(trainer.position.seconds)} of training"

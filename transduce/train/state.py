@@ -15,11 +15,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from transduce import atomic
-from transduce.checkpoint import load_weights, weights_of
-from transduce.directory import sha256, verify_checksums
+from transduce.directory import verify_checksums, write_checksums
+from transduce.directory.network import load_weights, weights_of
 from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
+
+FILES = ("model.safetensors", "optimiser.safetensors", "state.json")  # of a checkpoint
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,7 @@ def save(folder: Path, learner: Learner, position: Position, scheduled: bool) ->
         save_file(learner.moments(), aside / "optimiser.safetensors")
         state = {**asdict(position), "scheduled": scheduled}
         (aside / "state.json").write_text(json.dumps(state, indent=2) + "\n", "utf-8")
-        sums = {file.name: sha256(file) for file in sorted(aside.iterdir())}
-        (aside / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", "utf-8")
+        write_checksums(aside)
     return path
 
 
@@ -143,7 +144,7 @@ def _written(path: Path) -> Iterator[Path]:
 
 def load(path: Path, learner: Learner) -> Position:
     """Brings the learner to a checkpoint; raises ModelError if it is damaged or not finite."""
-    verify_checksums(path)
+    verify_checksums(path, FILES)
     position = position_of(path)
     weights, moments = (_read(path / f"{name}.safetensors") for name in ("model", "optimiser"))
     learner.restore(weights, moments, position.step)
@@ -212,7 +213,7 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
     """§6.1: the mean of the weights of several checkpoints."""
     total: dict[str, Tensor] = {}
     for path in paths:
-        verify_checksums(path)
+        verify_checksums(path, FILES)
         for name, weight in _read(path / "model.safetensors").items():
             total[name] = total[name] + weight.double() if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from transduce.directory import read_description
+from transduce.directory import ModelDirectory
 from transduce.engines import Engine
 from transduce.engines.loader import open_engine, open_reference
 from transduce.errors import ModelError
 from transduce.log import Log
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
-from transduce.tokenizer import TokenizerLike, load_tokenizer
+from transduce.tokenizer import TokenizerLike
 from transduce.translate.guards import flags_of
 from transduce.translate.lines import clean, one_line
 from transduce.translate.splitting import Piece, sentences, split
@@ -96,13 +96,12 @@ class Translator:
         cls, directory: Path | None = None, *, engine: str = "auto", log: Log = lambda _: None
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
-        place = place_of(directory)
-        max_length = int(read_description(place).get("max_length", MAX_LENGTH))
+        model = ModelDirectory.open(place_of(directory))
         return cls(
-            load_tokenizer(place),
-            open_engine(place, engine, log),
-            max_length,
-            lambda: open_reference(place),
+            model.tokenizer,
+            open_engine(model, engine, log),
+            model.description.max_length,
+            lambda: open_reference(model),
         )
 
     def translate(self, texts: Sequence[str], search: Search = PAPER) -> list[str]:

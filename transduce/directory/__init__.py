@@ -1,0 +1,17 @@
+"""The model directory: everything that a model needs, in files that can never run code."""
+
+from transduce.directory.description import Description
+from transduce.directory.files import read_json, sha256, verify_checksums, write_checksums
+from transduce.directory.model import ModelDirectory, write_model
+from transduce.directory.weights import DType
+
+__all__ = [
+    "DType",
+    "Description",
+    "ModelDirectory",
+    "read_json",
+    "sha256",
+    "verify_checksums",
+    "write_checksums",
+    "write_model",
+]

@@ -1,0 +1,59 @@
+"""`config.json`: what a model is, typed and bounded."""
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from transduce.config import ModelConfig, Section
+from transduce.directory.files import read_json
+from transduce.directory.weights import DType
+from transduce.errors import ConfigError, ModelError
+
+FILE = "config.json"
+FORMAT_VERSION = 1
+
+Text = Annotated[str, Field(max_length=10_000)]
+
+
+class Description(Section):
+    """What `config.json` says about a model."""
+
+    section: ClassVar[str] = ""
+
+    format_version: int = FORMAT_VERSION
+    task: Text = "translation"
+    source_language: Text | None = None
+    target_language: Text | None = None
+    max_length: Annotated[int, Field(ge=1, le=1_000_000)] = 256  # tokens of a source
+    weights: Text | None = None  # where they come from
+    dtype: DType = "float32"
+    model: ModelConfig
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def read_description(directory: Path) -> dict[str, Any]:
+    """The values of `config.json`; raises ModelError if this version cannot read them."""
+    values = read_json(directory, FILE)
+    version = values.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ModelError(
+            f"{directory} has format version {version}, but this transduce reads version "
+            f"{FORMAT_VERSION}: use the release that wrote it, or export the model again"
+        )
+    return values
+
+
+def description_of(values: dict[str, Any], directory: Path) -> Description:
+    """The checked description; raises ModelError if the values do not describe a model."""
+    if "stored" in values:  # as version 0.1 called the dtype
+        values = {"dtype": values["stored"], **values}
+    known = {name: value for name, value in values.items() if name in Description.model_fields}
+    try:
+        if not isinstance(values.get("model"), dict):
+            raise ConfigError("it has no settings of a model")
+        return Description(**{**known, "model": ModelConfig(**values["model"])})
+    except ConfigError as error:
+        raise ModelError(f"{directory / FILE} does not describe a model: {error}") from None

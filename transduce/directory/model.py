@@ -1,0 +1,131 @@
+"""A model directory, opened and verified once; and how one is written."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from transduce import atomic
+from transduce.config import ModelConfig
+from transduce.directory.description import FILE as CONFIG
+from transduce.directory.description import Description, description_of, read_description
+from transduce.directory.files import verify_checksums, write_checksums
+from transduce.directory.weights import check_header, pack, read_weights
+from transduce.errors import ModelError
+from transduce.shapes import parameter_count, parameter_shapes
+from transduce.shortlist import FILE as SHORTLIST
+from transduce.shortlist import Shortlist, load_shortlist
+from transduce.tokenizer import TOKENIZER_FILES, TokenizerLike, has_tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+    from transduce.model import Network
+
+WEIGHTS, CARD = "model.safetensors", "card.md"
+
+
+@dataclass(frozen=True)
+class ModelDirectory:
+    """A model directory whose files are whole and agree with each other."""
+
+    path: Path
+    description: Description
+    checksums: Mapping[str, str]  # of every file, by name
+
+    @classmethod
+    def open(cls, path: Path | str) -> "ModelDirectory":
+        """Verifies a directory before any weight is read; raises ModelError if it is not whole."""
+        path = Path(path)
+        values = read_description(path)
+        optional = [name for name in (*TOKENIZER_FILES, SHORTLIST) if (path / name).is_file()]
+        sums = verify_checksums(path, [CONFIG, WEIGHTS, CARD, *optional])
+        model = cls(path, description_of(values, path), sums)
+        check_header(path / WEIGHTS, parameter_shapes(model.config))
+        if has_tokenizer(path):
+            check_vocabulary(model.tokenizer, model.config, path)
+        return model
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.description.model
+
+    @property
+    def fingerprint(self) -> str:
+        """The checksum of the weights."""
+        return self.checksums[WEIGHTS]
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the network has learned."""
+        return parameter_count(parameter_shapes(self.config))
+
+    @cached_property
+    def tokenizer(self) -> TokenizerLike:
+        return load_tokenizer(self.path)
+
+    @cached_property
+    def shortlist(self) -> Shortlist | None:
+        return load_shortlist(self.path)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The parameters by name, in float32; torch is not needed."""
+        return read_weights(self.path / WEIGHTS)
+
+    def network(self, device: "torch.device | str" = "cpu") -> "Network":
+        """The torch network, ready for inference."""
+        import torch
+
+        from transduce.directory.network import load_weights
+        from transduce.model import build_network
+
+        network = build_network(self.config)
+        tensors = {name: torch.from_numpy(weight) for name, weight in self.weights().items()}
+        load_weights(network, tensors, self.path / WEIGHTS)
+        return network.to(device).eval()
+
+
+def check_vocabulary(tokenizer: TokenizerLike, config: ModelConfig, path: Path) -> None:
+    """Raises ModelError if a tokenizer has more or fewer tokens than the network."""
+    for size, rows in (
+        (tokenizer.vocab_size, config.vocab_size),
+        (tokenizer.target_vocab_size, config.decoder_vocab_size),
+    ):
+        if size != rows:
+            raise ModelError(
+                f"{path}: the tokenizer has {size:,} tokens, but the network has {rows:,}: "
+                "they belong to different models"
+            )
+
+
+def write_model(
+    path: Path,
+    network: "Network",
+    *,
+    card: str = "",
+    files: Mapping[str, bytes] | None = None,
+    **described: Any,
+) -> None:
+    """Writes a complete model directory; an existing one is replaced when all is written.
+
+    `files` are those of the tokenizer and the shortlist, and `described` the fields of
+    `Description`: languages, max_length, dtype and so on.
+    """
+    description = Description(**described, model=network.config)
+    arrays = {name: p.detach().cpu().numpy() for name, p in network.named_parameters()}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise ModelError(f"{path} is not written: {name} has a weight that is not finite")
+    with atomic.directory(path) as aside:
+        content = json.dumps(description.to_json(), indent=2) + "\n"
+        (aside / CONFIG).write_text(content, "utf-8")
+        save_file(pack(arrays, description.dtype), aside / WEIGHTS)
+        (aside / CARD).write_text(card, "utf-8")
+        for name, data in (files or {}).items():
+            (aside / name).write_bytes(data)
+        write_checksums(aside)
