@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transduce.batches import Batch
 from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
-from transduce.bench.process import worker
-from transduce.bench.systems import batches_of, loss_of, marian_directory, system_of
-from transduce.bench.train import WORKER, Report, Speed, new_model, render, set_up
+from transduce.bench.process import take_turns, worker
+from transduce.bench.report import median_ratio
+from transduce.bench.train import Report, Speed, new_model, set_up
+from transduce.bench.trainers import WORKER, batches_of, loss_of, marian_directory, system_of
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
 from transduce.errors import UserError
@@ -154,9 +156,27 @@ def test_the_command_trains_every_system_and_its_json_keeps_its_keys(text, tmp_p
         assert row["share_of_peak"] == pytest.approx(row["gflops"] / report["peak_gflops"])
         assert row["loss"] == pytest.approx(report["results"][0]["loss"], rel=0.02)
     assert report["results"][0]["ratio"] == 1
-    table = render(Report(**{**report, "results": [Speed(**row) for row in report["results"]]}))
+    table = Report(**{**report, "results": [Speed(**row) for row in report["results"]]}).render()
     assert all(NAMES[name] in table for name in (OURS, *INSTALLED))
     assert "pairs.tsv; 4 steps of 256 tokens a side, the first 2 not timed" in table
+
+
+def test_the_ratio_is_the_median_over_the_rounds_of_neighbours_only() -> None:
+    ours, theirs = [1.0, 2.0, 8.0], [3.0, 2.0, 16.0]
+    assert median_ratio(theirs, ours) == statistics.median([3.0, 1.0, 2.0])
+    assert median_ratio(ours, ours) == 1
+
+
+def test_every_system_answers_every_round(run) -> None:
+    asked = []
+    rounds = [[{"steps": 1}], [{"steps": 2}], [{"steps": 1}]]
+    arguments = [str(run.directory)], {"steps": 1}, rounds
+    found = take_turns([OURS, "torch"], WORKER, *arguments, "tiny", asked.append)
+    assert len(asked) == 3
+    assert asked[1].startswith("tiny, round 2 of 3, seconds: transduce ")
+    for answers in found.values():
+        assert len(answers.seconds) == 3
+        assert answers.last["peak_memory"] > 0
 
 
 def test_an_unknown_peer_is_refused_with_the_names_of_those_there_are() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from transduce.bench.bleu import Race, bench_bleu, score, set_up, steps_of
 from transduce.bench.bleu_report import Point, points_of, reached
 from transduce.bench.peers import OURS
-from transduce.bench.systems import batches_of, marian_directory
+from transduce.bench.trainers import batches_of, marian_directory
 from transduce.cli.bench_bleu import bleu
 from transduce.config import resolve
 from transduce.directory import ModelDirectory
@@ -136,7 +136,7 @@ def points(*scores: tuple[float, float]) -> list[Point]:
     ]
 
 
-def test_the_first_look_at_the_peers_last_bleu_counts() -> None:
+def test_the_first_validation_with_the_peers_last_bleu_counts() -> None:
     theirs = points((2, 10), (4, 31), (6, 29), (8, 30))
     found = reached(points((1, 10), (2, 29.9), (3, 30), (4, 35)), theirs)
     assert (found.bleu, found.minutes, found.peer_minutes) == (30, 3, 4)

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import statistics
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,8 +12,7 @@ from click.testing import CliRunner, Result
 from models import model_directory, pairs
 
 from transduce.bench.text import find_sentences
-from transduce.bench.translate import Observed, Report, Speed, prepare, times_as_fast
-from transduce.bench.translate_table import render
+from transduce.bench.translate import Report, Speed, prepare
 from transduce.bench.translators import HUGGINGFACE, OURS, PEERS, TORCH, Job, translator_of
 from transduce.cli import main
 from transduce.directory import ModelDirectory
@@ -22,7 +20,6 @@ from transduce.engines.loader import open_reference
 from transduce.errors import InputError
 from transduce.exchange.huggingface import write_huggingface
 from transduce.search import Search
-from transduce.tokenizer import load_tokenizer
 
 TRANSFORMERS = importlib.util.find_spec("transformers") is not None
 INSTALLED = [peer for peer in PEERS if peer != HUGGINGFACE or TRANSFORMERS]
@@ -107,7 +104,7 @@ def test_the_command_runs_every_system_and_its_figures_belong_together(model, tm
     assert runs[TORCH].startswith("torch ")
     assert "float32" in runs["ctranslate2-float32"]
     assert "int8" in runs["ctranslate2-int8"]
-    table = render(Report(**{**report, "results": [Speed(**row) for row in report["results"]]}))
+    table = Report(**{**report, "results": [Speed(**row) for row in report["results"]]}).render()
     assert all(f"\n{name}: {how}\n" in table for name, how in runs.items())
     assert "text.en, text.de: 6 lines, beam 2, batches of up to 4, rounds: 1" in table
     assert "Of the lines 5 are distinct" in table
@@ -120,11 +117,10 @@ def beginning(text: str) -> str:
 def test_peers_search_with_the_model_that_they_were_given(model, job) -> None:
     """What greedy search writes first is the same everywhere, in float32 and of all words."""
     texts = [source for source, _ in pairs(9)]
-    tokens = load_tokenizer(model)
-    greedy = open_reference(ModelDirectory.open(model)).search(
-        tokens.encode_batch(texts), Search(1, penalty="none")
-    )
-    expected = [beginning(tokens.decode(found[0].tokens)) for found in greedy]
+    directory = ModelDirectory.open(model)
+    tokenizer, search = directory.tokenizer, Search(1, penalty="none")
+    greedy = open_reference(directory).search(tokenizer.encode_batch(texts), search)
+    expected = [beginning(tokenizer.decode(found[0].tokens)) for found in greedy]
     assert len(set(expected)) > 3
     for name in SYSTEMS:
         if name in (HUGGINGFACE, "ctranslate2-float32"):
@@ -138,19 +134,10 @@ def test_blank_lines_and_lines_that_are_too_long_cost_no_system_a_line(job) -> N
         assert len(translator_of(name, job).translate(texts)) == 3
 
 
-def test_the_ratio_is_the_median_over_the_rounds_of_neighbours_only() -> None:
-    def seen(*seconds: float) -> Observed:
-        return Observed(list(seconds), [1.0], [""], 1, "")
-
-    ours, theirs = seen(1.0, 2.0, 8.0), seen(3.0, 2.0, 16.0)
-    assert times_as_fast(ours, theirs) == statistics.median([3.0, 1.0, 2.0])
-    assert times_as_fast(ours, ours) == 1
-
-
 def test_ctranslate2s_memory_is_not_that_of_torch() -> None:
     """What computes without torch must not be charged for it."""
     code = (
-        "import sys, transduce.bench.translate_worker, transduce.engines.ctranslate2_engine; "
+        "import sys, transduce.bench.translators, transduce.engines.ctranslate2_engine; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

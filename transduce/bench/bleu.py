@@ -1,7 +1,6 @@
 """`transduce bench bleu`: in how many minutes of training which BLEU, beside another library."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -9,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from transduce.batches import plan_epoch
+from transduce.bench import report
 from transduce.bench.bleu_report import Point, Report, points_of, reached, settings_of
-from transduce.bench.machine import machine
 from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import worker
-from transduce.bench.systems import loss_of, marian_directory
 from transduce.bench.train import Export, new_model
+from transduce.bench.trainers import WORKER, loss_of, marian_directory
 from transduce.config import Config, TrainConfig
 from transduce.corpus.text import Text
 from transduce.directory import ModelDirectory, write_model
@@ -28,11 +27,10 @@ from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, prepare
 from transduce.train.run import Run, flat, read_config, write_config
 
-WORKER = "transduce.bench.bleu_worker"
 PEER = "huggingface"  # whose weights can be read back
 TOKENS = 4096  # of a batch in validation
 
-# What the peer's loop has no form of.
+# Settings that the peer's training loop does not have.
 PLAIN = ("accumulate", "clip_norm", "ema", "compile", "patience")
 
 Read = Callable[[Path], Transformer]
@@ -46,19 +44,19 @@ class Race:
     train: Text
     valid: Text
     epochs: int | None  # None: as many steps as the settings say
-    every: int  # steps between two looks at BLEU
+    every: int  # steps between two validations
     peer: str = PEER
 
 
 def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -> Report:
     """Trains one system after the other; `export` writes and `read` reads Hugging Face's form.
 
-    What is measured is kept at once, in a file for each system. A system that was interrupted is
-    begun again; one that had finished is not.
+    Every point is written at once, to a file for each system. A system that was interrupted starts
+    again; one that had finished does not.
     """
     check_exists([race.peer], {PEER: PEERS[PEER]})
     check_peers_support(race.config.train)
-    run = Run(folder / "run")
+    load, run = report.load(), Run(folder / "run")
     with run.locked():
         data = set_up(run, race, export, log)
         config = read_config(run).train
@@ -75,7 +73,8 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
             train_system(run, name, data, file, read, log)
     ours, theirs = (points_of(record_of(folder, name)) for name in (OURS, race.peer))
     return Report(
-        machine=machine(),
+        machine=report.machine_line(),
+        load=load,
         data=str(race.train),
         validation=f"{race.valid}, {len(data.valid):,} pairs",
         settings=settings_of(read_config(run)),
@@ -122,7 +121,7 @@ def steps_of(epochs: int, data: Prepared, train: TrainConfig) -> int:
 
 
 def check_peers_support(train: TrainConfig) -> None:
-    """Both systems do the same, so a setting that only one of them has is none."""
+    """Raises ConfigError for a setting that the peer's training loop does not have."""
     plain = TrainConfig()
     for name in PLAIN:
         if getattr(train, name) != getattr(plain, name):
@@ -132,7 +131,7 @@ def check_peers_support(train: TrainConfig) -> None:
 
 
 def check_same_race(run: Run, config: Config) -> None:
-    """What was measured with other settings is compared with nothing."""
+    """Raises ConfigError if the run was begun with other settings."""
     if not run.config.exists():
         return
     begun = flat(read_config(run))
@@ -145,18 +144,23 @@ def check_same_race(run: Run, config: Config) -> None:
 
 
 def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, log: Log) -> None:
-    """Trains a system from its first step to its last, and keeps a point at every look."""
+    """Trains a system from its first step to its last, with a point at every validation."""
     config, seconds = read_config(run).train, 0.0
-    looks = [0, *range(config.validate_steps, config.steps, config.validate_steps), config.steps]
+    validations = [
+        0,
+        *range(config.validate_steps, config.steps, config.validate_steps),
+        config.steps,
+    ]
     with (
         TemporaryDirectory() as place,
         file.open("w", encoding="utf-8", buffering=1) as record,
         worker(name, WORKER, str(run.directory)) as system,
     ):
         weights = Path(place) / "weights"
-        for last, step in pairwise(looks):
-            seconds += system.ask({"steps": step - last, "weights": str(weights)})
-            load = os.getloadavg()[0]
+        for last, step in pairwise(validations):
+            request = {"steps": step - last, "weights": str(weights)}
+            seconds += system.ask(request)["seconds"]
+            load = report.load()
             model = ModelDirectory.open(weights).network() if name == OURS else read(weights)
             point = Point(step, seconds, *score(model, data), load)
             record.write(json.dumps(asdict(point)) + "\n")
@@ -167,7 +171,7 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, lo
 
 
 def score(model: Network, data: Prepared) -> tuple[float, float]:
-    """−log p of a token of the validation data, and the BLEU of its greedy translations."""
+    """−log p per token of the validation data, and the BLEU of its greedy translations."""
     every, (source, target) = range(len(data.valid)), data.valid.sides.values()
     sources = [source[i].tolist() for i in every]
     found = [best.tokens for best, *_ in TorchEngine(model).search(sources, GREEDY)]

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transduce.bench import report
 from transduce.bench.peers import NAMES, OURS
-from transduce.bench.table import Column, render_table
 from transduce.config import Config
+from transduce.table import render_table
 from transduce.train.run import flat, read_metrics
 
 
 @dataclass(frozen=True)
 class Point:
-    """A look at a system in training."""
+    """A validation of a system in training."""
 
     step: int
     seconds: float  # of training so far: neither evaluation nor the system's start
-    loss: float  # a token of the validation data, without smoothing
+    loss: float  # per token of the validation data, without smoothing
     bleu: float  # of greedy translations of the validation data
     load: float  # processes that ran in the minute before, the system's own included
 
@@ -38,11 +39,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What was measured, and of what."""
-
-    machine: str
-    data: str
+class Report(report.Report):
     validation: str
     settings: dict[str, Any]  # those that are not the paper's
     steps: int
@@ -51,6 +48,41 @@ class Report:
     reached: Reached
     systems: dict[str, list[Point]]
 
+    def tables(self) -> Sequence[str]:
+        headings = (
+            "system",
+            "final BLEU",
+            "loss",
+            "minutes",
+            f"BLEU {self.reached.bleu:.2f} after",
+        )
+        rows = [self._row(name, points) for name, points in self.systems.items()]
+        title = "minutes of training to a BLEU"
+        return [render_table(title, (*headings, "of peer's time", "load"), "<>>>>>>", rows)]
+
+    def _row(self, name: str, points: Sequence[Point]) -> list[str]:
+        end = points[-1]
+        minutes = self.reached.minutes if name == OURS else self.reached.peer_minutes
+        whole = self.systems[self.peer][-1].minutes
+        return [
+            NAMES[name],
+            f"{end.bleu:.2f}",
+            f"{end.loss:.3f}",
+            f"{end.minutes:.1f}",
+            "never" if minutes is None else f"{minutes:.1f}",
+            "" if minutes is None else f"{100 * minutes / whole:.0f} %",
+            f"{statistics.mean(point.load for point in points):.1f}",
+        ]
+
+    def notes(self) -> Sequence[str]:
+        return [
+            f"{self.data}; {self.steps:,} steps, BLEU of {self.validation}, every {self.every:,}.",
+            "The same first weights, batches, dropout, label smoothing, learning rates and Adam; "
+            "one system after the other, each in its own process; minutes of steps alone. "
+            "BLEU: sacreBLEU, greedy, by the same engine for both, of the weights as they are. "
+            "load: processes at a time; if the systems differ in it, repeat.",
+        ]
+
 
 def points_of(file: Path) -> list[Point]:
     """The points that a system has left so far."""
@@ -58,7 +90,7 @@ def points_of(file: Path) -> list[Point]:
 
 
 def reached(ours: Sequence[Point], theirs: Sequence[Point]) -> Reached:
-    """No point is made up between two looks, so that ours may have been there sooner."""
+    """Nothing is interpolated between two validations: ours may have been there sooner."""
     end = theirs[-1]
     first = next((point for point in ours if point.bleu >= end.bleu), None)
     own = next(point for point in theirs if point.bleu >= end.bleu)
@@ -70,46 +102,3 @@ def reached(ours: Sequence[Point], theirs: Sequence[Point]) -> Reached:
 def settings_of(config: Config) -> dict[str, Any]:
     paper = flat(Config())
     return {name: value for name, value in flat(config).items() if value != paper[name]}
-
-
-def render(report: Report) -> str:
-    goal = report.reached
-    columns: list[Column] = [
-        ("system", "left"),
-        ("final BLEU", "right"),
-        ("loss", "right"),
-        ("minutes", "right"),
-        (f"BLEU {goal.bleu:.2f} after", "right"),
-        ("of peer's time", "right"),
-        ("load", "right"),
-    ]
-    rows = [_row(name, points, report) for name, points in report.systems.items()]
-    table = render_table("minutes of training to a BLEU", columns, rows)
-    return table + _notes(report) + report.machine
-
-
-def _row(name: str, points: Sequence[Point], report: Report) -> list[str]:
-    end, goal = points[-1], report.reached
-    minutes = goal.minutes if name == OURS else goal.peer_minutes
-    whole = report.systems[report.peer][-1].minutes
-    return [
-        NAMES[name],
-        f"{end.bleu:.2f}",
-        f"{end.loss:.3f}",
-        f"{end.minutes:.1f}",
-        "never" if minutes is None else f"{minutes:.1f}",
-        "" if minutes is None else f"{100 * minutes / whole:.0f} %",
-        f"{statistics.mean(point.load for point in points):.1f}",
-    ]
-
-
-def _notes(report: Report) -> str:
-    """What the figures mean."""
-    return (
-        f"{report.data}; {report.steps:,} steps, BLEU of {report.validation}, every "
-        f"{report.every:,}.\n"
-        "The same first weights, batches, dropout, label smoothing, learning rates and Adam; one "
-        "system after\nthe other, each in its own process; minutes of steps alone. "
-        "BLEU: sacreBLEU, greedy, by the same engine\nfor both, of the weights as they are. "
-        "load: processes at a time; if the systems differ in it, repeat.\n"
-    )

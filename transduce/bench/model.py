@@ -1,21 +1,20 @@
 """`transduce bench model`: the network beside torch.nn.Transformer's."""
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transduce.bench.machine import machine
+from transduce.bench import report
 from transduce.bench.peers import TorchTransformer
-from transduce.bench.table import Column, render_table
 from transduce.config import ModelConfig
 from transduce.model import Transformer
+from transduce.table import render_table
 
 
 @dataclass(frozen=True)
@@ -28,16 +27,28 @@ class Comparison:
     length: int
     ours: float
     peer: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast as the peer."""
-        return self.peer / self.ours
+    ratio: float  # how many times as fast as the peer
 
 
-def bench_model(shapes: Sequence[str], batch: int, length: int, repeat: int) -> list[Comparison]:
+@dataclass(frozen=True)
+class Report(report.Report):
+    results: list[Comparison]
+
+    def tables(self) -> Sequence[str]:
+        headings = ("shape", "operation", "transduce", "torch.nn.Transformer", "times as fast")
+        rows = [
+            (r.shape, r.operation, f"{r.ours:.1f}", f"{r.peer:.1f}", f"{r.ratio:.2f}")
+            for r in self.results
+        ]
+        return [render_table("milliseconds, median", headings, "<<>>>", rows)]
+
+    def notes(self) -> Sequence[str]:
+        return [f"{self.data}; torch uses {torch.get_num_threads()} threads."]
+
+
+def bench_model(shapes: Sequence[str], batch: int, length: int, repeat: int) -> Report:
     """Forward in inference, and forward + backward in training, of each shape."""
-    results = []
+    load, results = report.load(), []
     for shape in shapes:
         config = ModelConfig.preset(shape)
         networks: list[nn.Module] = [Transformer(config), TorchTransformer(config)]
@@ -47,8 +58,9 @@ def bench_model(shapes: Sequence[str], batch: int, length: int, repeat: int) -> 
         for operation, run in (("forward", _forward), ("forward + backward", _backward)):
             calls = [partial(run, network, source, target) for network in networks]
             ours, peer = median_milliseconds(calls, repeat)
-            results.append(Comparison(shape, operation, batch, length, ours, peer))
-    return results
+            results.append(Comparison(shape, operation, batch, length, ours, peer, peer / ours))
+    data = f"batches of {batch} random sentences of {length} tokens"
+    return Report(report.machine_line(), load, data, results)
 
 
 def _forward(network: nn.Module, source: Tensor, target: Tensor) -> None:
@@ -65,7 +77,7 @@ def _backward(network: nn.Module, source: Tensor, target: Tensor) -> None:
 
 
 def median_milliseconds(calls: Sequence[Callable[[], None]], repeat: int) -> list[float]:
-    """The median time of each call; they take turns, so that a disturbance meets them all."""
+    """The median time of each call; they take turns, so that noise meets them all."""
     for call in calls:
         call()
     times: list[list[float]] = [[] for _ in calls]
@@ -75,31 +87,3 @@ def median_milliseconds(calls: Sequence[Callable[[], None]], repeat: int) -> lis
             call()
             seconds.append(time.perf_counter() - start)
     return [1000 * statistics.median(seconds) for seconds in times]
-
-
-def to_json(results: Sequence[Comparison]) -> str:
-    rows = [{**asdict(result), "ratio": result.ratio} for result in results]
-    return json.dumps({"machine": machine(), "results": rows}, indent=2)
-
-
-def render(results: Sequence[Comparison]) -> str:
-    columns: list[Column] = [
-        ("shape", "left"),
-        ("operation", "left"),
-        ("batch × length", "right"),
-        ("transduce", "right"),
-        ("torch.nn.Transformer", "right"),
-        ("times as fast", "right"),
-    ]
-    rows = [
-        (
-            r.shape,
-            r.operation,
-            f"{r.batch} × {r.length}",
-            f"{r.ours:.1f}",
-            f"{r.peer:.1f}",
-            f"{r.ratio:.2f}",
-        )
-        for r in results
-    ]
-    return render_table("milliseconds, median", columns, rows) + machine()

@@ -22,7 +22,7 @@ NAMES = {OURS: OURS, **PEERS}
 
 
 def check_exists(peers: Sequence[str], known: Collection[str]) -> None:
-    """Refuses a peer that is unknown or not installed."""
+    """Raises UserError if a peer is unknown or not installed."""
     for peer in peers:
         if peer not in known:
             raise UserError(f"unknown peer {peer!r}; known: {', '.join(known)}")
@@ -35,7 +35,7 @@ def check_exists(peers: Sequence[str], known: Collection[str]) -> None:
 
 
 def silence_transformers() -> None:
-    """No progress bars and no advice among the figures."""
+    """Turns off its progress bars and warnings."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -95,7 +95,7 @@ class TorchTransformer(nn.Module):
 
     @torch.no_grad()
     def copy_from(self, ours: Transformer) -> None:
-        """Takes over the weights of a network of the same shape."""
+        """Copies the weights of a network of the same shape."""
         self.embedding.weight.copy_(ours.output.weight)
         for encoder, theirs in zip(ours.encoder, self.stacks.encoder.layers, strict=True):
             _copy_attention(encoder.self_attention, theirs.self_attn)

@@ -1,7 +1,7 @@
 """Systems in processes of their own, so that the memory and the allocator of each are its alone.
 
-Both ends of the conversation, in lines of JSON: a `Worker` is a system as it is asked, a `Parent`
-is who asks. Nothing here loads what a system would not.
+Requests and answers are lines of JSON: the benchmark holds a `Worker`, the system's process a
+`Parent`. Nothing here imports what a system would not.
 """
 
 import json
@@ -11,10 +11,12 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from transduce.errors import UserError
+from transduce.log import Log
 
 
 class Worker:
@@ -26,12 +28,13 @@ class Worker:
     def ask(self, request: Any) -> Any:
         """The answer to a request."""
         assert self.process.stdin
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
+        with suppress(BrokenPipeError):  # a process that has stopped gives no answer either
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
         return self.answer()
 
     def finish(self) -> Any:
-        """What the system says when nothing more is asked."""
+        """The last answer, after all requests."""
         assert self.process.stdin
         self.process.stdin.close()
         return self.answer()
@@ -49,23 +52,58 @@ class Worker:
 
 @contextmanager
 def worker(name: str, module: str, *arguments: str) -> Iterator[Worker]:
-    """Starts a system, `module` with its name and arguments, and waits until it is ready.
-
-    Ends it in any case.
-    """
+    """Starts `module` with a system's name and arguments, waits until it is ready, and ends it."""
     command = [sys.executable, "-m", module, name, *arguments]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8")
-    try:
-        started = Worker(name, process)
-        started.answer()
-        yield started
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream:
-                stream.close()
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8") as process:
+        try:
+            started = Worker(name, process)
+            started.answer()
+            yield started
+        finally:
+            process.kill()
+            with suppress(BrokenPipeError):
+                process.stdin.close()  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one system to the requests of every round, and its last one."""
+
+    rounds: list[list[Any]]
+    last: Any
+
+    @property
+    def seconds(self) -> list[float]:
+        """Of the first request of each round."""
+        return [answers[0]["seconds"] for answers in self.rounds]
+
+
+def take_turns(
+    names: Sequence[str],
+    module: str,
+    arguments: Sequence[str],
+    warm_up: Any,
+    rounds: Sequence[Sequence[Any]],
+    label: str,
+    log: Log,
+) -> dict[str, Answers]:
+    """Asks every system the same, one after the other in each round, another one first each time.
+
+    Noise of the machine then meets them all.
+    """
+    answers: dict[str, list[list[Any]]] = {name: [] for name in names}
+    with ExitStack() as closing:
+        workers = {name: closing.enter_context(worker(name, module, *arguments)) for name in names}
+        for system in workers.values():
+            system.ask(warm_up)
+        for number, requests in enumerate(rounds):
+            first = number % len(names)
+            for name in [*names[first:], *names[:first]]:
+                answers[name].append([workers[name].ask(request) for request in requests])
+            seconds = ", ".join(f"{name} {answers[name][-1][0]['seconds']:.2f}" for name in names)
+            log(f"{label}, round {number + 1} of {len(rounds)}, seconds: {seconds}")
+        return {name: Answers(answers[name], workers[name].finish()) for name in names}
 
 
 class Parent:
@@ -78,16 +116,10 @@ class Parent:
         warnings.filterwarnings("ignore", module=r"torch\.nn|transformers")
 
     def requests(self) -> Iterator[Any]:
-        """Says that this process is ready; then what it is asked, until nothing more is."""
+        """Answers that this process is ready, and yields every request."""
         self.answer("ready")
         for line in sys.stdin:
             yield json.loads(line)
 
     def answer(self, content: Any) -> None:
         self._answers.write(json.dumps(content) + "\n")
-
-
-def rotated(names: Sequence[str], number: int) -> list[str]:
-    """The order of the systems in this round: nobody always goes first."""
-    first = number % len(names)
-    return [*names[first:], *names[:first]]

@@ -6,9 +6,13 @@ from itertools import islice
 from pathlib import Path
 
 from transduce.corpus.reading import read_lines, read_pairs
+from transduce.corpus.text import Text
 from transduce.errors import InputError
 from transduce.grammar import grammar
-from transduce.train.inputs import BUILTIN
+from transduce.log import Log
+from transduce.tasks import TRANSLATION
+from transduce.train.inputs import BUILTIN, generate_builtin
+from transduce.train.run import Run
 
 MULTI30K = "Multi30k, English → German"
 BUILT_IN = "the built-in corpus, English → German"
@@ -16,7 +20,7 @@ BUILT_IN = "the built-in corpus, English → German"
 
 @dataclass(frozen=True)
 class Sentences:
-    """TextFile to translate."""
+    """Lines to translate, perhaps with references."""
 
     what: str
     sources: list[str]
@@ -24,10 +28,22 @@ class Sentences:
 
 
 def multi30k(split: str) -> tuple[Path, Path] | None:
-    """English and German, where they are at hand."""
+    """The English and the German file, if they are in $TRANSDUCE_DATA."""
     folder = Path(os.environ.get("TRANSDUCE_DATA", "../shared/data")) / "multi30k"
     files = folder / f"{split}.en.gz", folder / f"{split}.de.gz"
     return files if all(file.is_file() for file in files) else None
+
+
+def find_training_text(run: Run, files: tuple[Path, ...], log: Log) -> tuple[Text, str]:
+    """The given files, or Multi30k, or else the built-in corpus; and what it is called."""
+    if files:
+        text = TRANSLATION.text_of(files)
+        return text, str(text)
+    found = multi30k("train")
+    if found:
+        return TRANSLATION.text_of(found), MULTI30K
+    generate_builtin(run, log)
+    return Text((run.builtin("train"),)), BUILT_IN
 
 
 def find_sentences(source: Path | None, reference: Path | None, count: int) -> Sentences:

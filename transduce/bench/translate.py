@@ -1,29 +1,31 @@
 """`transduce bench translate`: text to text beside other systems, with the same model."""
 
-import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
-from transduce.bench.machine import machine
+from transduce.bench import report
 from transduce.bench.peers import check_exists
-from transduce.bench.process import rotated, worker
+from transduce.bench.process import Answers, take_turns
+from transduce.bench.report import median_ratio
 from transduce.bench.text import Sentences
-from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, Job
+from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, WORKER, Job
 from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_engine, write_fast
 from transduce.errors import UserError
 from transduce.log import Log
 from transduce.model import Transformer, require_transformer
+from transduce.search import PAPER
+from transduce.table import render_table
 from transduce.tokenizer import TokenizerLike, load_tokenizer
 
-WORKER = "transduce.bench.translate_worker"
 WARM_UP = 8  # lines before the clock runs
 
 Export = Callable[[Transformer, Path, TokenizerLike], None]
@@ -48,12 +50,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What was measured, and of what."""
-
-    machine: str
-    load: float  # processes that were running before ours, in the last minute
-    data: str
+class Report(report.Report):
     lines: int
     distinct: int
     beam: int
@@ -62,16 +59,56 @@ class Report:
     bleu_signature: str  # empty without references
     results: list[Speed]
 
+    def tables(self) -> Sequence[str]:
+        """A table for each model, and how its systems ran."""
+        headings = ("system", "lines/s", "tokens/s", "ours ÷ it", "torch ÷ it", "p50 / p99 ms")
+        parts = []
+        for model, some in groupby(self.results, lambda speed: speed.model):
+            speeds = list(some)
+            table = render_table(
+                f"{model}, text to text", (*headings, "MB", "BLEU"), "<>>>>>>>", [*map(row, speeds)]
+            )
+            parts.append("\n".join([table, *(f"{s.system}: {s.runs}" for s in speeds)]))
+        return parts
 
-@dataclass(frozen=True)
-class Observed:
-    """What one system was seen to do."""
+    def notes(self) -> Sequence[str]:
+        return [
+            f"{self.data}: {self.lines:,} lines, beam {self.beam}, batches of up to "
+            f"{self.batch_size:,}, rounds: {len(self.results[0].rounds):,}, after "
+            f"{min(WARM_UP, self.lines)} lines that are not timed.",
+            f"Of the lines {self.distinct:,} are distinct: transduce translates a line only once."
+            if self.distinct < self.lines
+            else "",
+            "The same weights in every system; they take turns, each in its own process. lines/s: "
+            "from text to text, with tokenization, search and detokenization. tokens/s: of the "
+            "output, in tokens of the model's own vocabulary. Both are medians of the rounds.",
+            "ours ÷ it: transduce's lines/s over this system's in the same round, the median; "
+            "torch ÷ it: transduce-torch's.",
+            "Each searches by its own defaults: transduce with the length penalty of §6.1, and "
+            f"again if a translation fails a check; huggingface with α = {PAPER.alpha}, batches in "
+            "the order of the input; ctranslate2 with its defaults. No output is longer than the "
+            f"longest source of its batch + {PAPER.extra_length} tokens.",
+            f"p50, p99: milliseconds of one line alone, of {self.alone:,}. "
+            "MB: the peak memory of the process.",
+            f"BLEU: {self.bleu_signature}." if self.bleu_signature else "",
+        ]
 
-    seconds: list[float]  # of each round
-    alone: list[float]  # seconds of each line by itself
-    translations: list[str]
-    peak_memory: int
-    runs: str
+
+def row(speed: Speed) -> list[str]:
+    return [
+        speed.system,
+        short(speed.lines_per_second),
+        f"{speed.tokens_per_second:,.0f}",
+        "" if speed.system == OURS else f"{speed.ratio:.2f}",
+        "" if speed.system in (OURS, TORCH) else f"{speed.torch_ratio:.2f}",
+        f"{short(speed.p50_ms)} / {short(speed.p99_ms)}",
+        f"{speed.peak_memory_mb:,.0f}",
+        "" if speed.bleu is None else f"{speed.bleu:.2f}",
+    ]
+
+
+def short(figure: float) -> str:
+    return f"{figure:.1f}" if figure < 100 else f"{figure:,.0f}"
 
 
 def bench_translate(
@@ -87,10 +124,13 @@ def bench_translate(
 ) -> Report:
     """Translates with each model in every system; `export` writes a Hugging Face directory."""
     check_exists(peers, PEERS)
-    load, where = os.getloadavg()[0], machine()
+    load = report.load()
     names = [OURS, TORCH, *(name for peer in peers for name in PEERS[peer])]
-    bleu = BLEU(force=True)  # whether text looks tokenised is not asked here
-    results = []
+    bleu = BLEU(force=True)  # it is not asked here whether text is tokenized
+    lines, results = text.sources, []
+    requests = [
+        [lines, *([line] for line in lines[:alone][number::rounds])] for number in range(rounds)
+    ]
     with TemporaryDirectory(prefix="transduce-bench-") as folder:
         jobs = [
             Job(model, Path(folder) / str(number), beam, batch_size)
@@ -99,25 +139,33 @@ def bench_translate(
         for job in jobs:
             prepare(job, peers, export, log)
         for job in jobs:
-            systems = measure(job, names, text.sources, rounds, alone, log)
-            tokens = load_tokenizer(job.model)
-            results += [speed_of(job, name, systems, tokens, text, bleu) for name in names]
+            systems = take_turns(
+                names,
+                WORKER,
+                [str(job.model), str(job.forms), str(job.beam), str(job.batch_size)],
+                lines[:WARM_UP],
+                requests,
+                job.model.name,
+                log,
+            )
+            tokenizer = load_tokenizer(job.model)
+            results += [speed_of(job, name, systems, tokenizer, text, bleu) for name in names]
     return Report(
-        machine=where,
+        machine=report.machine_line(),
         load=load,
         data=text.what,
-        lines=len(text.sources),
-        distinct=len(set(text.sources)),
+        lines=len(lines),
+        distinct=len(set(lines)),
         beam=beam,
         batch_size=batch_size,
-        alone=min(alone, len(text.sources)),
+        alone=min(alone, len(lines)),
         bleu_signature=str(bleu.get_signature()) if text.references else "",
         results=results,
     )
 
 
 def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
-    """Leaves the model in every system's form, so that none makes it while it is measured."""
+    """Writes the model in every system's format, so that none converts it while it is timed."""
     model = ModelDirectory.open(job.model)
     open_engine(model, "auto", log)
     job.forms.mkdir()
@@ -143,67 +191,35 @@ def _for_peer(peer: str, model: Path) -> Iterator[None]:
         ) from None
 
 
-def measure(
-    job: Job, names: Sequence[str], lines: Sequence[str], rounds: int, alone: int, log: Log
-) -> dict[str, Observed]:
-    """Lets the systems take turns: all lines, then some of those that come alone."""
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    apart: dict[str, list[float]] = {name: [] for name in names}
-    translations: dict[str, list[str]] = {}
-    arguments = [str(job.model), str(job.forms), str(job.beam), str(job.batch_size)]
-    with ExitStack() as closing:
-        workers = {name: closing.enter_context(worker(name, WORKER, *arguments)) for name in names}
-        for name in names:
-            workers[name].ask(lines[:WARM_UP])
-        for number in range(rounds):
-            for name in rotated(names, number):
-                answer = workers[name].ask(lines)
-                seconds[name].append(answer["seconds"])
-                translations[name] = answer["translations"]
-                for line in lines[:alone][number::rounds]:
-                    apart[name].append(workers[name].ask([line])["seconds"])
-            rates = ", ".join(f"{name} {len(lines) / seconds[name][-1]:.1f}" for name in names)
-            log(f"{job.model.name}, round {number + 1} of {rounds}, lines a second: {rates}")
-        ends = {name: workers[name].finish() for name in names}
-    return {
-        name: Observed(seconds[name], apart[name], translations[name], **ends[name])
-        for name in names
-    }
-
-
 def speed_of(
     job: Job,
     name: str,
-    systems: dict[str, Observed],
-    tokens: TokenizerLike,
+    systems: dict[str, Answers],
+    tokenizer: TokenizerLike,
     text: Sentences,
     bleu: BLEU,
 ) -> Speed:
-    seen = systems[name]
-    assert len(seen.translations) == len(text.sources)
-    rates = [len(text.sources) / seconds for seconds in seen.seconds]
-    written = sum(map(len, tokens.encode_targets(seen.translations)))
-    median, worst = np.percentile(seen.alone, [50, 99])
+    answers = systems[name]
+    translations = answers.rounds[-1][0]["translations"]
+    assert len(translations) == len(text.sources)
+    rates = [len(text.sources) / seconds for seconds in answers.seconds]
+    written = sum(map(len, tokenizer.encode_targets(translations)))
+    alone = [answer["seconds"] for round_ in answers.rounds for answer in round_[1:]]
+    median, worst = np.percentile(alone, [50, 99])
     score = None
     if text.references:
-        score = float(bleu.corpus_score(seen.translations, [text.references]).score)
+        score = float(bleu.corpus_score(translations, [text.references]).score)
     return Speed(
         model=str(job.model),
         system=name,
         lines_per_second=statistics.median(rates),
-        tokens_per_second=statistics.median(written / seconds for seconds in seen.seconds),
-        ratio=times_as_fast(systems[OURS], seen),
-        torch_ratio=times_as_fast(systems[TORCH], seen),
+        tokens_per_second=statistics.median(written / seconds for seconds in answers.seconds),
+        ratio=median_ratio(answers.seconds, systems[OURS].seconds),
+        torch_ratio=median_ratio(answers.seconds, systems[TORCH].seconds),
         p50_ms=1000 * float(median),
         p99_ms=1000 * float(worst),
-        peak_memory_mb=seen.peak_memory / 2**20,
+        peak_memory_mb=answers.last["peak_memory"] / 2**20,
         bleu=score,
-        runs=seen.runs,
+        runs=answers.last["runs"],
         rounds=rates,
     )
-
-
-def times_as_fast(ours: Observed, theirs: Observed) -> float:
-    """The median, over the rounds, of their seconds ÷ ours."""
-    neighbours = zip(theirs.seconds, ours.seconds, strict=True)
-    return statistics.median(their / our for their, our in neighbours)

@@ -1,19 +1,25 @@
 """What is compared: the same model in several systems, each translating text to text.
 
-Every system loads what it needs and nothing more, so that its memory is its own.
+As a program: one system in a process of its own. A request is a list of texts; the answer has the
+seconds and the translations. The last answer is the peak memory and how the system ran. Every
+system imports what it needs and nothing more, so that its memory is its own.
 """
 
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from transduce.bench.process import Parent
 from transduce.directory import ModelDirectory
 from transduce.engines.loader import vocabularies_of
-from transduce.machine import cores
+from transduce.machine import cores, peak_memory
 from transduce.search import PAPER, Search
 from transduce.translate.translator import Translator
 
+WORKER = "transduce.bench.translators"
 OURS, TORCH = "transduce", "transduce-torch"
 HUGGINGFACE, CTRANSLATE2 = "huggingface", "ctranslate2"
 PEERS: dict[str, list[str]] = {
@@ -109,14 +115,16 @@ class CTranslate2:
             intra_threads=1,
         )
         model = ModelDirectory.open(job.model)
-        self.tokens = model.tokenizer
-        self.pieces = vocabularies_of(self.tokens, model.config)
+        self.tokenizer = model.tokenizer
+        self.pieces = vocabularies_of(self.tokenizer, model.config)
         self.ids = {piece: i for i, piece in enumerate(self.pieces.target)}
         self.beam, self.batch_size = job.beam, job.batch_size
         self.runs = ctranslate2_runs(compute_type, cores(), 1) + ", no shortlist"
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        sources = [[self.pieces.source[i] for i in ids] for ids in self.tokens.encode_batch(texts)]
+        sources = [
+            [self.pieces.source[i] for i in ids] for ids in self.tokenizer.encode_batch(texts)
+        ]
         results = self.translator.translate_batch(
             sources,
             beam_size=self.beam,
@@ -125,7 +133,7 @@ class CTranslate2:
             use_vmap=False,
         )
         best = [result.hypotheses[0] for result in results]
-        return [self.tokens.decode([self.ids[piece] for piece in pieces]) for pieces in best]
+        return [self.tokenizer.decode([self.ids[piece] for piece in pieces]) for pieces in best]
 
 
 def translator_of(name: str, job: Job) -> Ours | HuggingFace | CTranslate2:
@@ -152,3 +160,17 @@ def ctranslate2_runs(compute_type: str, workers: int, threads: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def main(name: str, model: str, forms: str, beam: str, batch_size: str) -> None:
+    parent = Parent()
+    system = translator_of(name, Job(Path(model), Path(forms), int(beam), int(batch_size)))
+    for texts in parent.requests():
+        start = time.perf_counter()
+        translations = system.translate(texts)
+        parent.answer({"seconds": time.perf_counter() - start, "translations": translations})
+    parent.answer({"peak_memory": peak_memory(), "runs": system.runs})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

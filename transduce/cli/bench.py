@@ -1,13 +1,20 @@
 """`transduce bench`: speed, beside peers in the same run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from transduce.cli.bench_bleu import bleu
 from transduce.cli.options import ManyFiles, as_json, batch_size, beam_width
 
+if TYPE_CHECKING:
+    from transduce.bench.report import Report
+
 at_least_one = click.IntRange(min=1)
+output_file = click.option(
+    "--output", type=click.Path(path_type=Path), help="Also write JSON to this file."
+)
 
 
 @click.group("bench")
@@ -28,18 +35,17 @@ bench_command.add_command(bleu)
     type=click.IntRange(1, 4096),
     default=24,
     show_default=True,
-    help="Tokenizer of a sentence.",
+    help="Tokens of a sentence.",
 )
 @click.option(
-    "--repeat", type=at_least_one, default=7, show_default=True, help="Passes; the median counts."
+    "--repeat", type=at_least_one, default=7, show_default=True, help="Of each; prints medians."
 )
 @as_json
 def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json: bool) -> None:
     """Forward and forward + backward of the network beside torch.nn.Transformer."""
-    from transduce.bench.model import bench_model, render, to_json
+    from transduce.bench.model import bench_model
 
-    results = bench_model(shapes, batch, length, repeat)
-    click.echo(to_json(results) if as_json else render(results))
+    _print(bench_model(shapes, batch, length, repeat), None, as_json)
 
 
 @bench_command.command("train", cls=ManyFiles)
@@ -65,7 +71,7 @@ def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json
     metavar="SRC TGT",
     help="Text to train on [default: Multi30k in $TRANSDUCE_DATA, or the built-in corpus].",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Also write JSON to this file.")
+@output_file
 @as_json
 def train(
     against: str,
@@ -82,13 +88,12 @@ def train(
     process. Prints tokens per second, memory, GFLOP/s, the share of the machine's matrix-multiply
     peak, and the loss after the same number of steps.
     """
-    from transduce.bench.train import bench_train, render, to_json
+    from transduce.bench.train import bench_train
     from transduce.exchange.huggingface import write_huggingface
 
     peers = [peer for peer in against.split(",") if peer]
     report = bench_train(shapes, peers, steps, tokens, files, write_huggingface, _log)
-    _keep(output, to_json(report))
-    click.echo(to_json(report) if as_json else render(report))
+    _print(report, output, as_json)
 
 
 @bench_command.command("translate")
@@ -111,13 +116,11 @@ def train(
 @click.option("--lines", type=at_least_one, default=1000, show_default=True, help="The first ones.")
 @click.option("--beam", type=beam_width, default=4, show_default=True)
 @click.option("--batch-size", type=batch_size, default=64, show_default=True)
-@click.option(
-    "--rounds", type=at_least_one, default=3, show_default=True, help="The median counts."
-)
+@click.option("--rounds", type=at_least_one, default=3, show_default=True, help="Prints medians.")
 @click.option(
     "--latency", type=at_least_one, default=50, show_default=True, help="Lines to time alone."
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Also write JSON to this file.")
+@output_file
 @as_json
 def translate(
     models: tuple[Path, ...],
@@ -139,7 +142,6 @@ def translate(
     """
     from transduce.bench.text import find_sentences
     from transduce.bench.translate import bench_translate
-    from transduce.bench.translate_table import render, to_json
     from transduce.exchange.huggingface import write_huggingface
 
     report = bench_translate(
@@ -153,16 +155,16 @@ def translate(
         write_huggingface,
         _log,
     )
-    _keep(output, to_json(report))
-    click.echo(to_json(report) if as_json else render(report))
+    _print(report, output, as_json)
 
 
-def _keep(output: Path | None, text: str) -> None:
+def _print(report: "Report", output: Path | None, as_json: bool) -> None:
     from transduce import atomic
 
     if output:
         with atomic.file(output) as aside:
-            aside.write_text(text + "\n", "utf-8")
+            aside.write_text(report.to_json() + "\n", "utf-8")
+    click.echo(report.to_json() if as_json else report.render())
 
 
 def _log(message: str) -> None:

@@ -62,7 +62,6 @@ def bleu(
     """
     from transduce import atomic
     from transduce.bench.bleu import Race, bench_bleu
-    from transduce.bench.bleu_report import render
     from transduce.config import resolve
     from transduce.evaluate.record import commit, fingerprint
     from transduce.exchange.huggingface import read_huggingface, write_huggingface
@@ -84,7 +83,7 @@ def bleu(
     ours, peer = _timed(report)
     mark = report.reached.minutes
     draw_minutes(ours, peer, mark, f"time to BLEU: {title}", output / "time-to-bleu.png")
-    click.echo(text if as_json else render(report))
+    click.echo(text if as_json else report.render())
 
 
 def _timed(report: "Report") -> list["Timed"]:

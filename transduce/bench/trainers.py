@@ -1,7 +1,14 @@
-"""What is compared: a network with its optimiser and loss, taking whole training steps."""
+"""What is compared: a network with its optimiser and loss, taking whole training steps.
 
+As a program: one system in a process of its own. A request has the number of steps to take and
+perhaps a directory for the weights after them; the answer is the seconds of the steps. The last
+answer is the peak memory and the loss.
+"""
+
+import sys
+import time
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 import torch
@@ -10,8 +17,10 @@ from torch.nn import functional as F
 
 from transduce.batches import Indices, collate, plan_epoch
 from transduce.bench.peers import OURS, Marian, TorchTransformer
+from transduce.bench.process import Parent
 from transduce.config import TrainConfig
-from transduce.directory import ModelDirectory
+from transduce.directory import ModelDirectory, write_model
+from transduce.machine import keep_memory, peak_memory
 from transduce.model import require_transformer
 from transduce.schedule import learning_rate
 from transduce.store import Store
@@ -21,6 +30,8 @@ from transduce.train.prepare import reopen
 from transduce.train.processes import Processes
 from transduce.train.run import Run, read_config
 from transduce.train.state import Learner
+
+WORKER = "transduce.bench.trainers"
 
 
 class Ours:
@@ -40,6 +51,9 @@ class Ours:
         self.gradient.of(self.store, batch)
         self.learner.update(rate_of(number, self.config.model.d_model, self.config.train))
 
+    def write_weights(self, directory: Path) -> None:
+        write_model(directory, self.network)
+
 
 class Peer:
     """The training loop that a user of another library writes, with Adam's default form."""
@@ -52,19 +66,23 @@ class Peer:
 
     def step(self, number: int, batch: Indices) -> None:
         """The same, with the same learning rate."""
-        rectangle = collate(self.store, batch)
+        micro_batch = collate(self.store, batch)
         self.network.train()
         for group in self.optimiser.param_groups:
             group["lr"] = rate_of(number, self.config.model.d_model, self.config.train)
         self.optimiser.zero_grad()
         loss = F.cross_entropy(
-            self.network(rectangle.source, rectangle.target_in).flatten(0, 1),
-            rectangle.target_out.flatten(),
+            self.network(micro_batch.source, micro_batch.target_in).flatten(0, 1),
+            micro_batch.target_out.flatten(),
             ignore_index=PAD,
             label_smoothing=self.config.train.label_smoothing,
         )
         loss.backward()
         self.optimiser.step()
+
+    def write_weights(self, directory: Path) -> None:
+        assert isinstance(self.network, Marian)
+        self.network.network.save_pretrained(directory)
 
 
 def system_of(name: str, run: Run) -> Ours | Peer:
@@ -95,7 +113,7 @@ def batches_of(store: Store, train: TrainConfig) -> Iterator[Indices]:
 
 @torch.inference_mode()
 def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
-    """−log p of a token, without smoothing and without dropout."""
+    """−log p per token, without smoothing and without dropout."""
     network.eval()
     total, tokens = 0.0, 0
     for indices in plan_epoch(store.lengths, tokens_per_batch, seed=0, epoch=0):
@@ -105,3 +123,28 @@ def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
         total += float(F.cross_entropy(logits, gold, ignore_index=PAD, reduction="sum"))
         tokens += batch.target_tokens
     return total / tokens
+
+
+def main(name: str, directory: str) -> None:
+    parent = Parent()
+    if name == OURS:
+        keep_memory()  # as `transduce train` does; the others run as they come
+    run = Run(Path(directory))
+    system, data, config = system_of(name, run), reopen(run), read_config(run).train
+    batches, number = batches_of(data.train, config), 0
+    for request in parent.requests():
+        start = time.perf_counter()
+        for batch in islice(batches, request["steps"]):
+            number += 1
+            system.step(number, batch)
+        seconds = time.perf_counter() - start
+        if "weights" in request:
+            system.write_weights(Path(request["weights"]))
+        parent.answer({"seconds": seconds})
+    memory = peak_memory()  # before the loss, whose logits are those of no training step
+    loss = loss_of(system.network, data.valid, config.tokens_per_batch)
+    parent.answer({"peak_memory": memory, "loss": loss})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
