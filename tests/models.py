@@ -6,7 +6,7 @@ import torch
 
 from transduce.config import ModelConfig
 from transduce.directory import write_model
-from transduce.grammar.grammar import sentences
+from transduce.grammar import sentences
 from transduce.model import Transformer
 from transduce.shortlist import FILE, learn_shortlist
 from transduce.tokenizer import Tokenizer

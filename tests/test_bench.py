@@ -12,6 +12,7 @@ import torch
 from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
+from transduce import grammar
 from transduce.batches import Batch
 from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
 from transduce.bench.process import take_turns, worker
@@ -22,7 +23,6 @@ from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
 from transduce.errors import UserError
 from transduce.exchange.huggingface import write_huggingface
-from transduce.grammar import grammar
 from transduce.model import Transformer, attention
 from transduce.model.operations import training_operations
 from transduce.train.objective import Objective

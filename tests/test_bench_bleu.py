@@ -9,6 +9,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from transduce import grammar
 from transduce.bench.bleu import Race, bench_bleu, score, set_up, steps_of
 from transduce.bench.bleu_report import Point, points_of, reached
 from transduce.bench.peers import OURS
@@ -19,7 +20,6 @@ from transduce.directory import ModelDirectory
 from transduce.errors import ConfigError
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.figures.minutes import Timed, figure
-from transduce.grammar import grammar
 from transduce.tasks import TRANSLATION
 from transduce.train.prepare import Prepared
 from transduce.train.run import Run

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
+from transduce import grammar
 from transduce.cli import main
 from transduce.config import ModelConfig
 from transduce.directory import ModelDirectory, write_model
@@ -18,7 +19,6 @@ from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ModelError
 from transduce.exchange import huggingface
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
-from transduce.grammar import grammar
 from transduce.model import Transformer
 from transduce.search import Search
 from transduce.tokenizer import EOS, Tokenizer

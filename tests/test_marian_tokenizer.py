@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce import grammar
 from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError, ModelError
-from transduce.grammar import grammar
 from transduce.search import Search
 from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike, load_tokenizer
 

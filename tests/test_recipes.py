@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from transduce import grammar
 from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
 from transduce.cli.train import train_command
 from transduce.config import resolve
 from transduce.evaluate.tokenised import language_of
-from transduce.grammar import grammar
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(RECIPES.glob("*.sh"))

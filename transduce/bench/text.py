@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from transduce import grammar
 from transduce.corpus.reading import read_lines, read_pairs
 from transduce.corpus.text import Text
 from transduce.errors import InputError
-from transduce.grammar import grammar
 from transduce.log import Log
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import BUILTIN, generate_builtin

@@ -89,7 +89,7 @@ def describe(model: Transformer) -> Description:
     """The network as its modules are, whatever the configuration says they should be."""
     return Description(
         encoder=_stack(model, "encoder", "source_embedding", "Input"),
-        decoder=_stack(model, "decoder", "target_embedding", "OutputProjection"),
+        decoder=_stack(model, "decoder", "target_embedding", "Output"),
         shared=_shared(model),
         d_model=model.target_embedding.weight.shape[1],
         p_drop=tuple(

@@ -1,4 +1,4 @@
-"""Any figure as a file: SVG, PNG or PDF, the same bytes every time."""
+"""A figure as a file: SVG, PNG or PDF, the same bytes every time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.figure import Figure
 
+from transduce import atomic
 from transduce.errors import UserError
 
 # Text stays text: it can be searched, selected and read aloud. Every line is one plain string
@@ -35,16 +36,13 @@ def write(
         raise UserError(f"cannot draw {output.name}: the name must end in .svg, .png or .pdf")
     if not output.parent.is_dir():
         raise UserError(f"no directory {output.parent} for {output.name}: make it first")
-    aside = output.with_name(f".{output.name}.part")
+    metadata = {**UNDATED[suffix], "Title": title}
     with rc_context():
-        rcdefaults()  # the user's own style of plots is for plots
+        rcdefaults()  # not the user's own matplotlibrc
         rcParams.update({**STYLE, **(style or {})})
         drawn = draw()
         try:
-            metadata = {**UNDATED[suffix], "Title": title}
-            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
-            aside.replace(output)
+            with atomic.file(output) as aside:
+                drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
         except OSError as error:
             raise UserError(f"cannot write {output}: {error.strerror}") from None
-        finally:
-            aside.unlink(missing_ok=True)

@@ -2,15 +2,12 @@
 
 import json
 from dataclasses import asdict, dataclass
-from io import StringIO
 
 import torch
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from transduce.config import TABLE_3, ModelConfig
 from transduce.model import Transformer, count_parameters
+from transduce.table import render_table
 
 PAPER_VOCABULARY = 37_000  # §5.1, "about 37000 tokens"
 CODE_VOCABULARY = 40_960  # what the paper's code padded it to
@@ -64,33 +61,27 @@ def to_json(rows: list[Row]) -> str:
 
 
 def render(rows: list[Row]) -> str:
-    """A table for people, with what the paper's footnotes leave out."""
-    table = Table(box=box.SIMPLE_HEAD, title="Table 3: parameters × 10⁶", title_style="bold")
-    table.add_column("row")
-    table.add_column("difference from base")
-    for heading in ("paper", "ours, V = 40,960", "ours, V = 37,000"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for row in rows:
-        changes = [
-            f"{key} {value}"
-            for section in TABLE_3[row.preset].values()
-            for key, value in section.items()
-        ]
-        table.add_row(
+    """The paper's counts beside ours, and what explains the difference."""
+    headings = ("row", "difference from base", "paper", "ours, V = 40,960", "ours, V = 37,000", "")
+    cells = [
+        (
             row.preset,
-            ", ".join(changes),
+            ", ".join(
+                f"{key} {value}"
+                for section in TABLE_3[row.preset].values()
+                for key, value in section.items()
+            ),
             "" if row.paper is None else str(row.paper),
             f"{row.at_40960 / 1e6:.2f}",
             f"{row.at_37000 / 1e6:.2f}",
             {True: "✓", False: "✗", None: ""}[row.agrees],
         )
-    out = StringIO()
-    Console(file=out, width=110).print(table)
+        for row in rows
+    ]
     printed = [row for row in rows if row.paper is not None]
     agreeing = sum(row.agrees is True for row in printed)
-    return out.getvalue() + (
-        f"{agreeing} of the paper's {len(printed)} printed counts reproduce at V = 40,960, the "
+    return render_table("Table 3: parameters × 10⁶", headings, "<<>>><", cells) + (
+        f"\n\n{agreeing} of the paper's {len(printed)} printed counts reproduce at V = 40,960, the "
         "vocabulary its code padded to.\nThe exception is big: 213 needs a vocabulary of about "
         "35,900, which nothing in paper or code explains."
     )

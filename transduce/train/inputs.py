@@ -3,10 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from transduce import atomic
+from transduce import atomic, grammar
 from transduce.corpus.text import Text
 from transduce.errors import InputError
-from transduce.grammar import grammar
 from transduce.log import Log
 from transduce.tasks import TRANSLATION, Task, task_of
 from transduce.train.run import Run

@@ -1,9 +1,9 @@
-"""The built-in corpus: English sentences and their German translations, without end.
+"""Random sentences and the splits they belong to.
 
-A synchronous grammar draws abstract sentences; the linearisers put each into both languages.
-English determines German: every English sentence has exactly one translation. The English past is
-the German Perfekt, except of sein, haben, wissen, mögen and the modal verbs, whose preterite is the
-spoken form; "you" is du; the progressive is the present with gerade.
+An abstract sentence is drawn and put into words in both languages. English determines German:
+every English sentence has exactly one translation. The English past is the German Perfekt, except
+of sein, haben, wissen, mögen and the modal verbs, whose preterite is the spoken form; "you" is du;
+the progressive is the present with gerade.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -65,11 +65,11 @@ def generate(split: Split, seed: int) -> Iterator[Pair]:
             yield Pair(source, to_german.sentence(sentence))
 
 
-def sentences(split: Split, n: int, seed: int) -> list[Pair]:
-    """The first n distinct pairs of that stream."""
+def sentences(split: Split, count: int, seed: int) -> list[Pair]:
+    """The first distinct pairs of that stream."""
     pairs: dict[str, Pair] = {}
     stream = generate(split, seed)
-    while len(pairs) < n:
+    while len(pairs) < count:
         pair = next(stream)
         pairs.setdefault(pair.source, pair)
     return list(pairs.values())
