@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,10 +22,11 @@ from safetensors.torch import load_file, save_file
 from transduce.cli import main
 from transduce.corpus.text import Text
 from transduce.directory import ModelDirectory
+from transduce.errors import ModelError
 from transduce.train.inputs import Inputs
-from transduce.train.job import languages_of
+from transduce.train.publish import languages_of
 from transduce.train.run import read_metrics
-from transduce.train.state import Learner
+from transduce.train.state import Learner, read_state
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,7 @@ def test_the_run_directory_holds_what_it_should(uninterrupted) -> None:
         "checksums.json",
     }
     steps = sorted(path.name for path in (uninterrupted / "checkpoints").iterdir())
-    assert steps == ["best", *(f"step-{step:08d}" for step in (10, 15, 20, 25, 30))]
+    assert steps == [f"step-{step:08d}" for step in (10, 15, 20, 25, 30)]
 
 
 def test_the_final_model_is_the_mean_of_the_last_checkpoints(uninterrupted) -> None:
@@ -150,7 +152,7 @@ def test_the_final_model_is_the_mean_of_the_last_checkpoints(uninterrupted) -> N
 
 def test_the_card_says_what_it_was_trained_on(uninterrupted) -> None:
     card = (uninterrupted / "model" / "card.md").read_text("utf-8")
-    for part in ("train.tsv", "600 pairs read", "30 steps", "perplexity", "average of 5"):
+    for part in ("train.tsv", "600 pairs read", "30 steps", "perplexity", "mean of 5"):
         assert part in card
 
 
@@ -272,10 +274,12 @@ def test_a_loss_that_is_not_finite_is_rolled_back(tmp_path, corpus, monkeypatch)
     assert "the loss is not finite at step 8: back to step 5 with half" in result.stderr
 
 
-def test_weights_that_are_not_finite_are_never_saved_and_end_with_advice(tmp_path, corpus) -> None:
+def test_weights_that_are_not_finite_are_never_saved_and_end_with_advice(
+    tmp_path, corpus, monkeypatch
+) -> None:
     """So high a learning rate that the first update overflows, though its gradient is finite."""
-    high = ["train.lr_factor=1e300", "train.checkpoint_steps=1"]
-    result = CliRunner().invoke(main, words(tmp_path / "run", corpus, *high))
+    monkeypatch.setattr("transduce.train.loop.learning_rate", lambda *_: 1e300)
+    result = CliRunner().invoke(main, words(tmp_path / "run", corpus, "train.checkpoint_steps=1"))
     assert result.exit_code == 2
     assert "the weights are not finite at step 1: back to step 0 with half" in result.stderr
     assert "at step 1, again after 3 rollbacks: lower train.lr_factor or" in result.stderr
@@ -292,9 +296,7 @@ def test_a_checkpoint_with_a_number_that_is_not_finite_is_passed_over(
     tensors = load_file(folder / name)
     next(iter(tensors.values())).view(-1)[3] = math.inf
     save_file(tensors, folder / name)
-    sums = json.loads((folder / "checksums.json").read_text("utf-8"))
-    sums[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+    sign(folder)
     result = train(run, corpus, *QUICK, "train.steps=12")
     assert f"step-00000010/{name} has a number that is not finite" in result.stderr
     assert "continuing from step 5" in result.stderr
@@ -347,12 +349,142 @@ def test_validation_data_is_held_out_when_none_is_given(tmp_path, corpus) -> Non
     assert 9 <= int(said[1]) <= 12  # one in fifty of 600, less the duplicates
 
 
-def test_early_stopping_ends_a_run_that_no_longer_improves(tmp_path, corpus) -> None:
-    slow = ["train.lr_factor=1e-9", "train.patience=2", "train.validate_steps=2", "train.steps=900"]
-    result = train(tmp_path / "run", corpus, *slow, "train.checkpoint_steps=100")
+STALE = ["train.lr_factor=1e-9", "train.validate_steps=2", "train.checkpoint_steps=100"]
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """Every file of a run but the lock, which holds the number of the last process."""
+    files = (path for path in run.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(run)): path.read_bytes() for path in files}
+
+
+def test_early_stopping_stays_stopped_until_patience_is_raised(tmp_path, corpus) -> None:
+    run, early = tmp_path / "run", [*STALE, "train.steps=900"]
+    result = train(run, corpus, *early, "train.patience=2")
     assert "no improvement in 2 validations: stopping here" in result.stderr
-    assert step_reached(tmp_path / "run") < 100
-    assert (tmp_path / "run" / "model").is_dir()
+    stopped, before = step_reached(run), contents(run)
+    assert stopped < 100
+    again = train(run, corpus, *early, "train.patience=2")
+    assert again.stderr == (
+        f"{run} is finished, at step {stopped}, and its model is {run / 'model'}: raise "
+        "train.patience to train it further\n"
+    )
+    assert contents(run) == before
+    train(run, corpus, *early, "train.patience=4")
+    assert step_reached(run) == stopped + 4  # two more validations
+    assert contents(run)["model/model.safetensors"] != before["model/model.safetensors"]
+
+
+def test_early_stopping_that_was_killed_before_its_model_goes_on_to_the_model(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    early = [*STALE, "train.steps=900", "train.patience=2"]
+    train(whole, corpus, *early)
+    with monkeypatch.context() as patch:
+        patch.setattr("transduce.train.job.finish", lambda *_: 1 / 0)
+        assert CliRunner().invoke(main, words(killed, corpus, *early)).exit_code == 1
+    assert not (killed / "model").exists()
+    train(killed, corpus, *early)
+    assert step_reached(killed) == step_reached(whole)
+    assert final_weights(killed) == final_weights(whole)
+
+
+def test_a_finished_run_says_so_and_keeps_what_its_model_was_given(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    assert CliRunner().invoke(main, ["average", str(run), "--stored", "int8"]).exit_code == 0
+    card = run / "model" / "card.md"
+    card.write_text(card.read_text("utf-8") + "BLEU 40.0\n", "utf-8")
+    before = contents(run)
+    for args in (words(run, corpus, *QUICK, "train.steps=10"), ["train", str(run)]):
+        again = CliRunner().invoke(main, args)
+        assert again.exit_code == 0
+        assert again.stderr == (
+            f"{run} is finished, at step 10, and its model is {run / 'model'}: raise "
+            "train.steps to train it further\n"
+        )
+        assert contents(run) == before
+    shutil.rmtree(run / "data")  # which a finished run does not need
+    assert CliRunner().invoke(main, ["train", str(run)]).exit_code == 0
+    assert not (run / "data").exists()
+
+
+def test_a_run_made_longer_and_killed_before_its_model_makes_that_model(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    short = final_weights(run)
+    with monkeypatch.context() as patch:
+        patch.setattr("transduce.train.job.finish", lambda *_: 1 / 0)
+        CliRunner().invoke(main, words(run, corpus, *QUICK, "train.steps=15"))
+    assert final_weights(run) == short
+    assert "ready" in train(run, corpus, *QUICK, "train.steps=15").stderr
+    assert final_weights(run) != short
+
+
+def test_a_checkpoint_is_saved_when_its_minutes_are_over(tmp_path, corpus) -> None:
+    settings = ["train.steps=6", "train.checkpoint_steps=100", "train.validate_steps=100"]
+    train(tmp_path / "rare", corpus, *settings, "train.checkpoint_minutes=60")
+    train(tmp_path / "often", corpus, *settings, "train.checkpoint_minutes=1e-9", "train.keep=9")
+    saved = {
+        name: sorted(path.name for path in (tmp_path / name / "checkpoints").iterdir())
+        for name in ("rare", "often")
+    }
+    assert saved["rare"] == ["step-00000006"]
+    assert saved["often"] == [f"step-{step:08d}" for step in range(1, 7)]
+
+
+def test_bfloat16_learns_as_float32_does(tmp_path, corpus) -> None:
+    """Products in bfloat16; weights, moments and the model stay float32."""
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        run = tmp_path / precision
+        train(run, corpus, *QUICK, f"train.precision={precision}", "model.p_drop=0.0")
+        entries = [e for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"]
+        losses[precision] = [entry["loss"] for entry in entries]
+        weights = load_file(run / "model" / "model.safetensors")
+        assert {weight.dtype for weight in weights.values()} == {torch.float32}
+    assert losses["bfloat16"] != losses["float32"]
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], abs=0.05)
+    assert losses["bfloat16"][-1] < losses["bfloat16"][0] - 0.5
+
+
+def test_a_run_of_an_older_version_continues_after_its_rollbacks(tmp_path, corpus) -> None:
+    """Version 0.1 called rollbacks retreats, and kept the best weights beside the checkpoints."""
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    folder = run / "checkpoints" / "step-00000010"
+    state = json.loads((folder / "state.json").read_text("utf-8"))
+    del state["rollbacks"]
+    (folder / "state.json").write_text(json.dumps({**state, "retreats": 2}), "utf-8")
+    sign(folder)
+    (run / "checkpoints" / "best").mkdir()
+    assert "continuing from step 10" in train(run, corpus, *QUICK, "train.steps=15").stderr
+    written = (run / "checkpoints" / "step-00000015" / "state.json").read_text("utf-8")
+    assert json.loads(written)["rollbacks"] == 2
+
+
+def sign(folder: Path) -> None:
+    """Makes the checksums of a checkpoint agree with its files."""
+    files = [path for path in folder.iterdir() if path.name != "checksums.json"]
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+
+
+def test_a_state_that_is_no_state_is_passed_over(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    folder = run / "checkpoints" / "step-00000010"
+    for state in ("", "[]", "7", '{"step": "ten"}', "[" * 100_000, "\x00", '{"scheduled": true}'):
+        (folder / "state.json").write_text(state, "utf-8")
+        with pytest.raises(ModelError, match=r"state\.json"):
+            read_state(folder)
+    sign(folder)
+    result = train(run, corpus, *QUICK, "train.steps=12")
+    assert "step-00000010 cannot be used" in result.stderr
+    assert "continuing from step 5" in result.stderr
 
 
 def test_the_moving_average_is_what_is_left_when_one_is_kept(tmp_path, corpus) -> None:

@@ -25,7 +25,7 @@ from transduce.search import GREEDY
 from transduce.tasks.translation import corpus_bleu
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, prepare
-from transduce.train.run import Run, flat, read_config, write_config
+from transduce.train.run import Run, flat, read_config, with_vocabulary, write_config
 
 PEER = "huggingface"  # whose weights can be read back
 TOKENS = 4096  # of a batch in validation
@@ -96,12 +96,11 @@ def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     data = prepare(
         run, race.config.data, Inputs(race.train, race.valid), log, lambda _what, _count: None
     )
-    model = race.config.model.replace(vocab_size=data.tokenizer.vocab_size)
     steps = race.config.train.steps
     if race.epochs is not None:
         steps = steps_of(race.epochs, data, race.config.train)
     train = race.config.train.replace(steps=steps, validate_steps=race.every)
-    config = race.config.replace(model=model, train=train)
+    config = with_vocabulary(race.config.replace(train=train), data.tokenizer)
     check_same_race(run, config)
     write_config(run.config, config)
     if not run.model.exists():

@@ -16,7 +16,7 @@ from transduce.machine import keep_memory
 from transduce.train.inputs import Inputs, generate_builtin
 from transduce.train.prepare import Prepared, prepare, rules_of
 from transduce.train.processes import join
-from transduce.train.run import Run
+from transduce.train.run import Run, with_vocabulary
 
 Progress = Callable[[str, int], None]
 
@@ -60,7 +60,7 @@ def check(
         generate_builtin(run, lambda _: None)
         test = test or Text((run.builtin("test"),))
     data = prepare(run, config.data, inputs, notes.append, progress)
-    config = config.replace(model=config.model.replace(vocab_size=data.tokenizer.vocab_size))
+    config = with_vocabulary(config, data.tokenizer)
     plan = plan_of(data.train, config.train)
     network = network_of(config, plan, data.train)
     timing = None

@@ -115,7 +115,7 @@ def network_of(config: Config, plan: Plan, store: Store) -> Network:
         activations=activations,
         estimated_peak=PROCESS + held + int((SCATTERED - 1) * activations),
         checkpoint=checkpoint,
-        checkpoints=kept * checkpoint + 2 * weights,  # and the best, and the model
+        checkpoints=kept * checkpoint + weights,  # and the model
     )
     return Network(parameters, memory)
 

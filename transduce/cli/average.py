@@ -8,11 +8,7 @@ import click
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
-    from transduce.config import Config
     from transduce.directory import DType
-    from transduce.model import Transformer
-    from transduce.train.prepare import Prepared
-    from transduce.train.run import Run
 
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
@@ -40,14 +36,14 @@ def average_command(
 
     Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
     """
-    from transduce.directory import write_model
     from transduce.directory.network import load_weights
     from transduce.errors import InputError
-    from transduce.model import Transformer, count_parameters
+    from transduce.model import build_network, count_parameters
     from transduce.train import state
     from transduce.train.inputs import read_inputs
-    from transduce.train.job import files_of, languages_of
     from transduce.train.prepare import reopen
+    from transduce.train.processes import join
+    from transduce.train.publish import described, publish
     from transduce.train.run import Run, read_config
 
     whole = Run(run)
@@ -55,54 +51,30 @@ def average_command(
     if not whole.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
     _check_replaceable(out)
-    said = _read(note) if note else ""
-    paths = _usable(whole, last)
-    config = read_config(whole)
-    data = None
+    text = _read(note) if note else ""
+    paths = state.usable(whole.checkpoints, last, _log)
+    if not paths:
+        found = state.numbered(whole.checkpoints)
+        why = ": none is whole and on schedule" if found else " yet: train it first"
+        raise ModelError(f"{run} has no checkpoint to average{why}")
+    if len(paths) < last:
+        _log(f"{len(paths)} checkpoints are there, not {last}: all are averaged")
+    config, data = read_config(whole), None
     try:
         data = reopen(whole)
     except InputError as error:
-        click.echo(f"{error}; without it the mean is not scored", err=True)
-    model = Transformer(config.model)
-    load_weights(model, state.average(paths), whole.checkpoints)
-    steps = ", ".join(f"{int(path.name.split('-')[1]):,}" for path in paths)
-    what = f"mean of {len(paths)} checkpoint{'s' * (len(paths) > 1)} (steps {steps})"
-    write_model(
-        out,
-        model,
-        card=_card(whole, config, model, paths[-1], what, data) + said,
-        files=files_of(whole, data),
-        max_length=config.data.max_length,
-        weights=what,
-        dtype=dtype,
-        **languages_of(read_inputs(whole)),
-    )
-    click.echo(f"{out}: {what}; {count_parameters(model):,} parameters", err=True)
+        _log(f"{error}; without it the mean is not scored")
+    position, what = state.read_state(paths[-1])[0], described(paths)
+    with join() as processes:
+        network = build_network(config.model).to(processes.device)
+        load_weights(network, state.average(paths), whole.checkpoints)
+        inputs = read_inputs(whole)
+        publish(whole, config, inputs, data, network, what, position, processes, out, dtype, text)
+    _log(f"{out}: {what}; {count_parameters(network):,} parameters")
 
 
-def _usable(run: "Run", last: int) -> list[Path]:
-    """The last checkpoints that were saved on schedule and are whole, oldest first."""
-    from transduce.history import saved_state
-    from transduce.train import state
-
-    found = state.numbered(run.checkpoints)
-    usable: list[Path] = []
-    for path in reversed(found):
-        if len(usable) == last:
-            break
-        saved = saved_state(path)
-        if saved.problem:
-            click.echo(f"{saved.problem}; it is left out", err=True)
-        elif saved.scheduled:
-            usable.append(path)
-    if not usable:
-        raise ModelError(
-            f"{run.directory} has no checkpoint to average"
-            + (": none is whole and on schedule" if found else " yet: train it first")
-        )
-    if len(usable) < last:
-        click.echo(f"{len(usable)} checkpoints are there, not {last}: all are averaged", err=True)
-    return usable[::-1]
+def _log(message: str) -> None:
+    click.echo(message, err=True)
 
 
 def _read(note: Path) -> str:
@@ -118,37 +90,3 @@ def _check_replaceable(out: Path) -> None:
         raise ModelError(
             f"{out} is not empty and not a model directory: name another with --output"
         )
-
-
-def _card(
-    run: "Run",
-    config: "Config",
-    model: "Transformer",
-    newest: Path,
-    what: str,
-    data: "Prepared | None",
-) -> str:
-    from transduce.model import count_parameters
-    from transduce.search import PAPER
-    from transduce.train.card import write_card
-    from transduce.train.inputs import read_inputs
-    from transduce.train.processes import join
-    from transduce.train.state import position_of
-    from transduce.train.validate import validate
-
-    scores = None
-    if data:
-        with join() as processes:
-            model.to(processes.device)
-            wanted = config.train.bleu_sentences
-            scores = validate(model, data, wanted, processes, PAPER)
-    return write_card(
-        run.directory.resolve().name,
-        count_parameters(model),
-        config,
-        read_inputs(run),
-        data,
-        position_of(newest),
-        what,
-        scores,
-    )

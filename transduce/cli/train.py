@@ -34,11 +34,12 @@ def train_command(
     settings, inputs = options.resolve_training(
         Run(run), train, valid, task, preset, config, overrides
     )
-    with StopSignal().listening() as stop:
-        finished = train_run(Run(run), settings, inputs, stop)
-    if finished.interrupted:
-        click.echo(
-            f"stopped and saved at step {finished.position.step:,}; the same command continues",
-            err=True,
-        )
+    with StopSignal().handled() as stop:
+        try:
+            step = train_run(Run(run), settings, inputs, stop)
+            stopped = None if step is None else f"stopped and saved at step {step:,}"
+        except KeyboardInterrupt:
+            stopped = "stopped"
+    if stopped is not None:
+        click.echo(f"{stopped}; the same command continues", err=True)
         sys.exit(128 + (stop.received or 2))

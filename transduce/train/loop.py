@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
@@ -24,14 +24,6 @@ from transduce.train.state import Learner, Position
 from transduce.train.validate import ValidationScores, validate
 
 MOST_ROLLBACKS = 3
-
-
-@dataclass(frozen=True)
-class Finished:
-    """How the loop ended: at its last step, by early stopping, or on a signal."""
-
-    position: Position
-    interrupted: bool
 
 
 class NotFiniteError(Exception):
@@ -55,7 +47,7 @@ class Trainer:
         self.gradient = Gradient(
             self.learner.model, config.train, processes, self.batching.micro_batches
         )
-        found = state.load_newest(run.checkpoints, self.learner, display.log)
+        found = self._load_newest()
         self.position = found or Position()
         if found:
             display.log(f"continuing from step {found.step:,}")
@@ -71,46 +63,55 @@ class Trainer:
         model = build_network(self.config.model).to(self.processes.device)
         return Learner(model, self.config.train.ema)
 
-    def train(self, stop: StopSignal) -> Finished:
-        """Steps until the last, or until a stop is requested; either way the work is saved."""
+    def _load_newest(self) -> Position | None:
+        log = self.display.log
+        return state.load_newest(self.run.checkpoints, self.learner, log, self.processes)
+
+    def train(self, stop: StopSignal) -> bool:
+        """Steps until the last, or until a stop is requested; True if training ended by itself.
+
+        Either way the work is saved.
+        """
         while True:
             try:
-                return self._train(stop)
+                with stop.deferred():
+                    return self._train(stop)
             except NotFiniteError as error:
                 self._rollback(error)
 
-    def _train(self, stop: StopSignal) -> Finished:
+    def _train(self, stop: StopSignal) -> bool:
         settings, minutes = self.config.train, self.config.train.checkpoint_minutes
         window = _Window()
         saved = time.monotonic()
         for batch, epoch_ends in self._batches():
             overdue = minutes is not None and time.monotonic() - saved > 60 * minutes
             stopped, overdue = self._step(batch, epoch_ends, stop, overdue, window)
-            step = self.position.step
-            done = step >= settings.steps
+            step, done = self.position.step, self.position.is_last(settings)
             validating = done or step % settings.validate_steps == 0
             scheduled = done or overdue or step % settings.checkpoint_steps == 0
             if validating or scheduled or stopped:
                 self._check_state()
             if done or step % settings.log_steps == 0:
                 self._report(window)
-            if validating and self._validate():
-                done = scheduled = True
+            if validating:
+                self._validate()
+                done = self.position.is_last(settings)
+                scheduled = scheduled or done
             if scheduled or stopped:
                 self._save(scheduled)
                 saved = time.monotonic()
             if done or stopped:
-                return Finished(self.position, interrupted=not done)
-        return Finished(self.position, interrupted=False)
+                return done
+        return True
 
     def _batches(self) -> Iterator[tuple[Indices, bool]]:
         """The batches from the present position on, and whether each is its epoch's last."""
-        steps = self.config.train.steps
-        while self.position.step < steps:
+        settings = self.config.train
+        while not self.position.is_last(settings):
             plan = self.batching.epoch(self.position.epoch)
             for number in range(self.position.batch, len(plan)):
                 yield plan[number], number == len(plan) - 1
-                if self.position.step >= steps:
+                if self.position.step >= settings.steps:
                     return
 
     def _step(
@@ -166,7 +167,7 @@ class Trainer:
                 f"{error}, again after {MOST_ROLLBACKS} rollbacks: lower train.lr_factor or set "
                 f"train.clip_norm; the last good state is in {self.run.checkpoints}"
             )
-        found = state.load_newest(self.run.checkpoints, self.learner, self.display.log)
+        found = self._load_newest()
         if found is None:
             fresh = self._new_learner()
             self.put({name: p.detach() for name, p in fresh.parameters.items()})
@@ -206,8 +207,8 @@ class Trainer:
         )
         window.clear()
 
-    def _validate(self) -> bool:
-        """Scores the present weights and keeps the best; True when patience is at an end."""
+    def _validate(self) -> None:
+        """Scores the present weights, or their moving average where one is kept."""
         began = time.perf_counter()
         settings = self.config.train
         with self._averaged():
@@ -219,16 +220,11 @@ class Trainer:
             stale=0 if better else self.position.stale + 1,
             seconds=self.position.seconds + time.perf_counter() - began,
         )
-        if better and self.processes.first:
-            with self._averaged():
-                state.save_best(self.run.best, self.learner.model)
         self.log_scores(f"step {self.position.step:,}", scores, best=better)
         self.record(event="validation", **scores.entry())
         patience = settings.patience
         if patience is not None and self.position.stale >= patience:
             self.display.log(f"no improvement in {patience} validations: stopping here")
-            return True
-        return False
 
     def score(self, search: Search = GREEDY) -> ValidationScores:
         """The present weights on the validation data."""

@@ -1,19 +1,23 @@
-"""One process or many: who am I, what do we all know, and when do we stop."""
+"""One process or several that train together: what they share, and when they stop."""
 
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from types import FrameType
 
 import torch
-from torch import Tensor, distributed
+from torch import distributed
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-PATIENCE = timedelta(minutes=30)  # with the others: the first may be validating
+from transduce.errors import UserError
+
+TIMEOUT = timedelta(minutes=30)  # of a reduction: the first process may be validating
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Processes:
     rank: int
     world: int
     device: torch.device
+    store: PrefixStore | None = None  # None: there is one process
+    _decisions: Iterator[int] = field(default_factory=count, repr=False)
 
     @property
     def first(self) -> bool:
@@ -37,21 +43,31 @@ class Processes:
         distributed.all_reduce(total)
         return total.tolist()
 
-    def wait(self) -> None:
-        """Until every process is here."""
-        if self.world > 1:
-            distributed.barrier()
+    def from_first(self, decide: Callable[[], str]) -> str:
+        """What `decide` returns in the first process; the others wait for it without a limit.
 
-    def copy_from_first(self, tensors: list[Tensor]) -> None:
-        """Makes these tensors what they are in the first process."""
-        if self.world > 1:
-            for tensor in tensors:
-                distributed.broadcast(tensor, 0)
+        Raises UserError in the others if it raises in the first.
+        """
+        if self.store is None:
+            return decide()
+        key = f"decision-{next(self._decisions)}"
+        if self.first:
+            outcome = "failed"
+            try:
+                outcome = "decided " + decide()
+            finally:
+                self.store.set(key, outcome)
+        while not self.store.check([key]):
+            time.sleep(0.1)
+        outcome = self.store.get(key).decode("utf-8")
+        if outcome == "failed":
+            raise UserError("the first process has stopped: its own message says why")
+        return outcome.removeprefix("decided ")
 
 
 @contextmanager
 def join() -> Iterator[Processes]:
-    """Joins the processes that torchrun started, or stands alone."""
+    """Joins the processes that torchrun started; one process alone needs no others."""
     world, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     local = int(os.environ.get("LOCAL_RANK", "0"))
     gpu = torch.cuda.is_available()
@@ -63,38 +79,46 @@ def join() -> Iterator[Processes]:
         return
     # A restarted group must not read the addresses that the group before it left in the store.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    shared, _, _ = next(rendezvous("env://", timeout=PATIENCE))
+    shared, _, _ = next(rendezvous("env://", timeout=TIMEOUT))
+    store = PrefixStore(f"attempt-{attempt}", shared)
     distributed.init_process_group(
-        "nccl" if gpu else "gloo",
-        store=PrefixStore(f"attempt-{attempt}", shared),
-        rank=rank,
-        world_size=world,
-        timeout=PATIENCE,
+        "nccl" if gpu else "gloo", store=store, rank=rank, world_size=world, timeout=TIMEOUT
     )
     try:
-        yield Processes(rank, world, device)
+        yield Processes(rank, world, device, PrefixStore("transduce", store))
     finally:
         distributed.destroy_process_group()
 
 
 class StopSignal:
-    """SIGTERM and Ctrl-C, noted when they come and heeded when a step is done."""
+    """SIGTERM and Ctrl-C: they interrupt at once, or when a training step is done and saved."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
+        self._deferring = False
 
     @contextmanager
-    def listening(self) -> Iterator["StopSignal"]:
-        """A second Ctrl-C does not wait."""
+    def handled(self) -> Iterator["StopSignal"]:
+        """Within it both signals raise KeyboardInterrupt, unless they are deferred."""
         signals = (signal.SIGTERM, signal.SIGINT)
-        before = {number: signal.signal(number, self._note) for number in signals}
+        before = {number: signal.signal(number, self._receive) for number in signals}
         try:
             yield self
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        if self.received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Within it a signal only sets `received`; a second Ctrl-C interrupts all the same."""
+        self._deferring = True
+        try:
+            yield
+        finally:
+            self._deferring = False
+
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
+        again = self.received is not None and number == signal.SIGINT
         self.received = signal.Signals(number)
+        if again or not self._deferring:
+            raise KeyboardInterrupt

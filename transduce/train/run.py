@@ -12,6 +12,7 @@ from typing import Any
 from transduce import atomic
 from transduce.config import Config, config_of, read_toml
 from transduce.errors import ConfigError, UserError
+from transduce.tokenizer import Tokenizer
 
 DERIVED = "model.vocab_size"  # what the corpus supports of data.vocab_size
 
@@ -65,10 +66,6 @@ class Run:
         return self.directory / "checkpoints"
 
     @property
-    def best(self) -> Path:
-        return self.directory / "checkpoints" / "best"
-
-    @property
     def metrics(self) -> Path:
         return self.directory / "metrics.jsonl"
 
@@ -110,6 +107,11 @@ def check_same_settings(run: Run, config: Config) -> None:
                     f"{run.directory} was begun with {name} = {begun.get(name)!r}, not {value!r}: "
                     "continue it with the same settings, or train into another directory"
                 )
+
+
+def with_vocabulary(config: Config, tokenizer: Tokenizer) -> Config:
+    """The settings with a network as large as the vocabulary that the corpus supports."""
+    return config.replace(model=config.model.replace(vocab_size=tokenizer.vocab_size))
 
 
 def read_config(run: Run) -> Config:

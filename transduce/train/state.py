@@ -1,25 +1,29 @@
-"""Checkpoints of a run: all that is needed to go on as if it had never stopped."""
+"""Checkpoints of a run: all that is needed to continue as if it had never stopped."""
 
 import json
 import math
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from transduce import atomic
-from transduce.directory import verify_checksums, write_checksums
+from transduce.config import TrainConfig
+from transduce.directory import read_json, sha256, verify_checksums, write_checksums
+from transduce.directory.files import CHECKSUMS
 from transduce.directory.network import load_weights, weights_of
 from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
+from transduce.train.processes import Processes
 
 FILES = ("model.safetensors", "optimiser.safetensors", "state.json")  # of a checkpoint
 
@@ -38,6 +42,11 @@ class Position:
     stale: int = 0  # validations since the best
     rollbacks: int = 0
 
+    def is_last(self, settings: TrainConfig) -> bool:
+        """Whether training ends here: after its last step, or by early stopping."""
+        patience = settings.patience
+        return self.step >= settings.steps or (patience is not None and self.stale >= patience)
+
     def after(self, tokens: int, operations: int, epoch_ends: bool) -> "Position":
         return replace(
             self,
@@ -47,6 +56,10 @@ class Position:
             tokens=self.tokens + tokens,
             operations=self.operations + operations,
         )
+
+
+_POSITION = TypeAdapter(Position)
+UNUSABLE = (ModelError, SafetensorError, OSError, ValueError, KeyError)  # why one is passed over
 
 
 class Learner:
@@ -121,12 +134,6 @@ def save(folder: Path, learner: Learner, position: Position, scheduled: bool) ->
     return path
 
 
-def save_best(path: Path, model: Network) -> None:
-    """The weights that did best in validation so far, kept whatever else is pruned."""
-    with _written(path) as aside:
-        save_file(weights_of(model), aside / "model.safetensors")
-
-
 @contextmanager
 def _written(path: Path) -> Iterator[Path]:
     """A directory beside the other checkpoints; says which of them is intact if it fails."""
@@ -145,13 +152,13 @@ def _written(path: Path) -> Iterator[Path]:
 def load(path: Path, learner: Learner) -> Position:
     """Brings the learner to a checkpoint; raises ModelError if it is damaged or not finite."""
     verify_checksums(path, FILES)
-    position = position_of(path)
-    weights, moments = (_read(path / f"{name}.safetensors") for name in ("model", "optimiser"))
+    position, _ = read_state(path)
+    weights, moments = (read_weights(path / name) for name in FILES[:2])
     learner.restore(weights, moments, position.step)
     return position
 
 
-def _read(file: Path) -> dict[str, Tensor]:
+def read_weights(file: Path) -> dict[str, Tensor]:
     """The tensors of a file; raises ModelError if one holds a number that is not finite."""
     tensors = load_file(file)
     if not is_finite(tensors.values()):
@@ -159,21 +166,53 @@ def _read(file: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def position_of(path: Path) -> Position:
-    """Where the run was when it wrote this checkpoint."""
-    state = json.loads((path / "state.json").read_text("utf-8"))
-    state.pop("scheduled")
-    return Position(**state)
+def read_state(path: Path) -> tuple[Position, bool]:
+    """Where the run was at a checkpoint, and whether it was saved on schedule.
+
+    Raises ModelError if `state.json` is damaged.
+    """
+    state = read_json(path, "state.json")
+    if "retreats" in state:  # as version 0.1 called them
+        state["rollbacks"] = state.pop("retreats")
+    try:
+        position, on_schedule = _POSITION.validate_python(state), state["scheduled"] is True
+    except (ValidationError, KeyError):
+        position = None
+    if position is None or position.step != step_of(path):
+        raise ModelError(f"{path / 'state.json'} is damaged: it does not say where the run was")
+    return position, on_schedule
 
 
-def load_newest(folder: Path, learner: Learner, log: Log) -> Position | None:
-    """The newest checkpoint that is whole; a damaged one is named and passed over."""
-    for path in reversed(numbered(folder)):
+def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) -> Position | None:
+    """Loads the newest usable checkpoint; a damaged one is named and passed over.
+
+    The first process chooses it. The others load the same one, and raise UserError if they cannot.
+    """
+    found: list[Position] = []
+
+    def choose() -> str:
+        for path in reversed(numbered(folder)):
+            try:
+                found.append(load(path, learner))
+            except UNUSABLE as error:
+                log(f"{path} cannot be used ({error}); going back to the one before it")
+            else:
+                return f"{path.name} {sha256(path / CHECKSUMS)}"
+        return ""
+
+    chosen = processes.from_first(choose)
+    if chosen and not processes.first:
+        name, checksum = chosen.split()
         try:
-            return load(path, learner)
-        except (ModelError, SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            log(f"{path} cannot be used ({error}); going back to the one before it")
-    return None
+            if sha256(folder / name / CHECKSUMS) != checksum:
+                raise ModelError("its checksums differ")
+            found.append(load(folder / name, learner))
+        except UNUSABLE as error:
+            raise UserError(
+                f"process {processes.rank} cannot continue from {folder / name}, as the first one "
+                f"does ({error}): all processes must see the same run directory"
+            ) from None
+    return found[0] if found else None
 
 
 def prune(folder: Path, keep: int) -> None:
@@ -192,28 +231,44 @@ def numbered(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if re.fullmatch(r"step-\d+", path.name))
 
 
+def step_of(path: Path) -> int:
+    return int(path.name.removeprefix("step-"))
+
+
 def newest(folder: Path) -> Path | None:
     return next(reversed(numbered(folder)), None)
 
 
 def scheduled(folder: Path) -> list[Path]:
-    """The checkpoints that the settings asked for."""
+    """The checkpoints that were saved on schedule, oldest first."""
     found = []
     for path in numbered(folder):
-        try:
-            state = json.loads((path / "state.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        if state.get("scheduled"):
-            found.append(path)
+        with suppress(ModelError):
+            if read_state(path)[1]:
+                found.append(path)
     return found
 
 
+def usable(folder: Path, last: int, log: Log) -> list[Path]:
+    """The last checkpoints that were saved on schedule and are whole, oldest first."""
+    found: list[Path] = []
+    for path in reversed(numbered(folder)):
+        if len(found) == last:
+            break
+        try:
+            verify_checksums(path, FILES)
+            if read_state(path)[1]:
+                read_weights(path / "model.safetensors")
+                found.append(path)
+        except UNUSABLE as error:
+            log(f"{error}; it is left out")
+    return found[::-1]
+
+
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """§6.1: the mean of the weights of several checkpoints."""
+    """§6.1: the mean of the weights of several usable checkpoints."""
     total: dict[str, Tensor] = {}
     for path in paths:
-        verify_checksums(path, FILES)
-        for name, weight in _read(path / "model.safetensors").items():
+        for name, weight in load_file(path / "model.safetensors").items():
             total[name] = total[name] + weight.double() if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}

@@ -1,0 +1,102 @@
+"""The result of a run, §6.1: the mean of its last checkpoints, scored, as a model directory."""
+
+import re
+from pathlib import Path
+
+from transduce.config import Config
+from transduce.corpus.reading import File
+from transduce.directory import DType, write_model
+from transduce.model import Network, count_parameters
+from transduce.search import PAPER
+from transduce.shortlist import FILE as SHORTLIST
+from transduce.shortlist import learn_shortlist
+from transduce.tokenizer import SPECIALS
+from transduce.train.card import write_card
+from transduce.train.inputs import Inputs
+from transduce.train.prepare import Prepared
+from transduce.train.processes import Processes
+from transduce.train.run import Run
+from transduce.train.state import Position, step_of
+from transduce.train.validate import ValidationScores, validate
+
+TWO_LANGUAGES = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
+
+
+def publish(
+    run: Run,
+    config: Config,
+    inputs: Inputs,
+    data: Prepared | None,
+    network: Network,
+    weights: str,
+    position: Position,
+    processes: Processes,
+    directory: Path,
+    dtype: DType = "float32",
+    note: str = "",
+) -> ValidationScores | None:
+    """Scores a network on the validation data, if they are there, and writes a model directory.
+
+    `weights` says what they are, and `note` is what the card ends with.
+    """
+    scores = None
+    if data:
+        scores = validate(network, data, config.train.bleu_sentences, processes, PAPER)
+    if processes.first:
+        name, parameters = run.directory.resolve().name, count_parameters(network)
+        card = write_card(name, parameters, config, inputs, data, position, weights, scores)
+        write_model(
+            directory,
+            network,
+            card=card + note,
+            files=files_of(run, data),
+            task=inputs.task.name,
+            max_length=config.data.max_length,
+            weights=weights,
+            dtype=dtype,
+            **languages_of(inputs),
+        )
+    return scores
+
+
+def described(checkpoints: list[Path]) -> str:
+    """What the mean of these checkpoints is called."""
+    steps = ", ".join(f"{step_of(path):,}" for path in checkpoints)
+    return f"mean of {len(checkpoints)} checkpoint{'s' * (len(checkpoints) > 1)} (steps {steps})"
+
+
+def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
+    """What a model directory has besides the network: its vocabulary and its shortlist."""
+    files = {"tokens.model": run.tokens.read_bytes()}
+    if data is None:
+        return files
+    size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
+    pairs = ((source[i], target[i]) for i in range(len(data.train)))
+    shortlist = learn_shortlist(pairs, size, range(len(SPECIALS)))
+    return {**files, SHORTLIST: shortlist.to_bytes()}
+
+
+def languages_of(inputs: Inputs) -> dict[str, str]:
+    """The two languages, where names tell them.
+
+    These are names such as train.en.gz and train.de.gz, or, of a file that has both sides, its
+    own or its folder's: corpus-en-de.
+    """
+    codes: tuple[str, ...] = ()
+    if inputs.builtin:
+        codes = ("en", "de")
+    elif inputs.train.targets:
+        codes = tuple(_suffix(files[0]) for files in (inputs.train.sources, inputs.train.targets))
+    else:
+        file = Path(str(inputs.train.sources[0]))
+        named = (TWO_LANGUAGES.search(name) for name in (file.name, file.resolve().parent.name))
+        codes = next((match.groups() for match in named if match), ())
+    if not codes or not all(codes):
+        return {}
+    return {"source_language": codes[0], "target_language": codes[1]}
+
+
+def _suffix(file: File) -> str:
+    """The language code at the end of a file's name: train.en, train.en.txt.gz."""
+    parts = [part for part in str(file).split(".")[1:] if part not in ("gz", "xz", "txt")]
+    return parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else ""
