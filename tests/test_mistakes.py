@@ -500,8 +500,8 @@ def test_there_are_at_least_150_mistakes() -> None:
 
 
 HUNGRY = {
-    "train new --set model.d_model=99840 --set model.d_ff=9000000": "GB of memory",
-    "train new --preset tiny --set model.n_layers=1000 --set model.d_model=8192": "GB of memory",
+    "train new --set model.d_model=99840 --set model.d_ff=9000000": "GiB of memory",
+    "train new --preset tiny --set model.n_layers=1000 --set model.d_model=8192": "GiB of memory",
     "bench model --shape tiny --batch 4096 --length 4096": "not enough memory",
 }
 

@@ -91,15 +91,6 @@ def _sysctl(*names: str) -> str:
     return done.stdout.strip()
 
 
-def memory() -> int:
-    """The bytes of memory of the machine, or of its largest GPU if that has more."""
-    import torch
-
-    gpus = range(torch.cuda.device_count())
-    sizes = [torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus]
-    return max([os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), *sizes])
-
-
 def peak_memory() -> int:
     """The largest resident size of this process so far, in bytes."""
     status = Path("/proc/self/status")

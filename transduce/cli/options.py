@@ -132,6 +132,7 @@ def resolve_training(
     """The settings and the text of a run: as given, or as it began where nothing is given."""
     from transduce.config import resolve
     from transduce.errors import InputError
+    from transduce.shapes import check_memory
     from transduce.tasks import TRANSLATION, task_of
     from transduce.train.inputs import Inputs, builtin_inputs, read_inputs
     from transduce.train.run import read_config
@@ -147,24 +148,8 @@ def resolve_training(
         return read_config(run), inputs
     default = "builtin" if inputs.builtin else "base"
     settings = resolve(default if preset is None else preset, config, overrides)
-    _check_fits(settings)
+    check_memory(settings.model)
     return settings, inputs
-
-
-def _check_fits(config: "Config") -> None:
-    """Raises ConfigError if the network, whatever its vocabulary, is larger than the machine."""
-    from transduce.errors import ConfigError
-    from transduce.machine import memory
-    from transduce.shapes import parameter_count, parameter_shapes
-
-    parameters = parameter_count(parameter_shapes(config.model.replace(vocab_size=8)))
-    needed, there = 16 * parameters, memory()  # weights, gradients and Adam's two moments
-    if needed > there:
-        raise ConfigError(
-            f"training {parameters:,} parameters takes at least {needed / 2**30:,.0f} GB of "
-            f"memory, and this machine has {there / 2**30:,.0f}: make model.d_model, model.d_ff "
-            "or model.n_layers smaller"
-        )
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
