@@ -21,13 +21,13 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.evaluate.comparison import compare
-from transduce.evaluate.looks import suspicions
 from transduce.evaluate.metrics import (
     corpus_scores,
     exact_match,
     paper_bleu,
     tokenised_lowercase_bleu,
 )
+from transduce.evaluate.text_checks import check_text
 from transduce.evaluate.tokenised import language_of, lowercase_tokens, paper_tokens
 from transduce.search import PAPER, Search
 from transduce.tasks.translation import corpus_bleu
@@ -35,7 +35,9 @@ from transduce.train.prepare import reopen
 from transduce.train.processes import join
 from transduce.train.run import Run
 from transduce.train.validate import validate
-from transduce.translate.translator import Translation, Translator
+from transduce.translate.join import Translation
+from transduce.translate.options import DEFAULTS, TranslateOptions
+from transduce.translate.translator import Translator
 
 SOURCES = [
     "A dog runs on the beach.",
@@ -65,7 +67,7 @@ OTHERS = ["Ein Hund.", "Zwei Leute.", "", "Sie liest.", "Ich bin müde.", "Ein K
 
 
 class Fixed(Translator):
-    """Says what it was given to say, and finds every token equally likely."""
+    """Gives fixed translations, and every token the same log-probability."""
 
     engine = SimpleNamespace(name="fixed")
 
@@ -76,9 +78,9 @@ class Fixed(Translator):
         self.scored: list[tuple[str, str]] = []
 
     def results(
-        self, texts: Sequence[str], search: Search = PAPER, batch_size: int = 64
+        self, texts: Sequence[str], options: TranslateOptions = DEFAULTS
     ) -> list[Translation]:
-        self.searches.append(search)
+        self.searches.append(options.search)
         return [
             Translation(
                 text=text,
@@ -490,9 +492,9 @@ def test_tokenised_and_lowercased_text_is_said_to_be_so(system, files, tmp_path)
 
 
 def test_text_without_case_or_full_stops_raises_no_suspicion() -> None:
-    assert suspicions("they", ["你好。", "一二三", "123", ""]) == []
-    assert suspicions("they", ["", ""]) == []
-    assert suspicions("they", ["Ja.", "Nein .", *["Gut."] * 20]) == []
+    assert check_text("they", ["你好。", "一二三", "123", ""]) == []
+    assert check_text("they", ["", ""]) == []
+    assert check_text("they", ["Ja.", "Nein .", *["Gut."] * 20]) == []
 
 
 def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) -> None:

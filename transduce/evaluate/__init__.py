@@ -1,1 +1,1 @@
-"""How good translations are: every metric from one decoding, each with its signature."""
+"""Evaluation: every metric from one decoding, each with its signature."""

@@ -1,4 +1,4 @@
-"""CorpusScores in a model's own card: what was measured stays with what was measured."""
+"""Scores in a model's own card, so that they stay with the model they were measured on."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from transduce.search import Search
 
 
 def write_scores(model: Path, title: str, evaluation: Evaluation, search: Search) -> None:
-    """Puts the scores of an evaluation under this title, in place of older ones."""
+    """Writes the scores into card.md under this title, in place of older ones."""
     with atomic.directory(model) as aside:
         shutil.copytree(model, aside, dirs_exist_ok=True)
         card = aside / "card.md"
@@ -24,7 +24,7 @@ def write_scores(model: Path, title: str, evaluation: Evaluation, search: Search
 
 
 def section(evaluation: Evaluation, search: Search) -> str:
-    """The scores that a card lists."""
+    """The scores as a Markdown list."""
     scores = evaluation.scores
     how = f"beam {search.beam}, α {search.alpha:g}, engine {evaluation.output.engine}"
     lines = [f"{scores.sentences:,} sentences, {how}:\n"]
@@ -38,8 +38,8 @@ def section(evaluation: Evaluation, search: Search) -> str:
 
 
 def replaced(card: str, title: str, text: str) -> str:
-    """The card with this section, where one of its title stood or at the end."""
-    heading = f"## CorpusScores on {title}\n"
+    """The card with this section, in place of the one with the same title, or at the end."""
+    heading = f"## Scores on {title}\n"
     new = f"{heading}\n{text}"
     old = re.compile(rf"^{re.escape(heading)}.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
     if not old.search(card):

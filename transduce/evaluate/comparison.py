@@ -1,4 +1,4 @@
-"""Whether two systems differ by more than chance: sacreBLEU's paired bootstrap."""
+"""Significance of the difference between two systems: sacreBLEU's paired bootstrap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ SAMPLES = 1000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A system's score, and what the resamples say of it."""
+    """A system's score, with mean and confidence interval over the bootstrap resamples."""
 
     score: float
     mean: float
-    ci: float  # 95 % of the resamples are within the mean ± this
+    ci: float  # half the width of the 95 % interval around the mean
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Difference:
 
     ours: Estimate
     other: Estimate
-    p_value: float  # of such a difference, were the systems alike
+    p_value: float  # of a difference this large if the systems were equally good
     signature: str
 
 
@@ -74,7 +74,7 @@ def _difference(results: Sequence[Result | str], signature: str) -> Difference:
     assert isinstance(ours, Result)
     assert ours.p_value is not None
     left, right = _estimate(ours), _estimate(other)
-    # sacreBLEU gives systems that are alike in every resample the smallest p there is
+    # sacreBLEU gives systems with equal scores in every resample the smallest p instead of 1
     p_value = 1.0 if left == right else float(ours.p_value)
     return Difference(left, right, p_value, signature)
 

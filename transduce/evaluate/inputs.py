@@ -1,4 +1,4 @@
-"""The texts of an evaluation: line-aligned, and complete before anything is computed."""
+"""The texts of an evaluation, read and checked before anything is translated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from transduce.log import Log, silent
 
 @dataclass(frozen=True)
 class TestSet:
-    """What was read; None where a system is to translate first, or is not there at all."""
+    """Line-aligned texts; translations are None if a model makes them or there is no system."""
 
     sources: list[str]
     references: list[list[str]]
@@ -55,7 +55,7 @@ def read_scored(file: File) -> list[str]:
 
 
 def check_writable(output: Path, inputs: Sequence[File], option: str = "--output") -> None:
-    """Refuses, before an hour is spent, a place where nothing could be kept."""
+    """Raises InputError if `output` could not be written, or is one of the inputs."""
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} for {output.name}: make it first")
     if output.exists() and not output.is_file():
@@ -66,7 +66,7 @@ def check_writable(output: Path, inputs: Sequence[File], option: str = "--output
 
 
 def check_record(record: Path, others: Sequence[File]) -> None:
-    """The same for a result record, whose name is the result's."""
+    """The same for a result record, whose stem is the result's name."""
     if record.suffix != ".json":
         raise InputError(f"{record} cannot be a record: its name must end in .json")
     check_writable(record, others, "--record")

@@ -1,4 +1,4 @@
-"""CorpusScores of translations against references: functions of text alone.
+"""Scores of translations against references: functions of text alone.
 
 References are as sacreBLEU takes them: a list for each reference file, as long as the translations.
 """
@@ -13,12 +13,12 @@ from sacrebleu.metrics.ter import TER
 
 from transduce.evaluate.tokenised import lowercase_tokens, paper_tokens, tokens_signature
 
-Lines = Sequence[str]
+Texts = Sequence[str]
 
 
 @dataclass(frozen=True)
 class Score:
-    """A number, and what makes it comparable."""
+    """A value, and the signature that makes it comparable."""
 
     value: float
     signature: str
@@ -40,12 +40,12 @@ class CorpusScores:
 
 
 def corpus_scores(
-    hypotheses: Lines, references: Sequence[Lines], language: str = "en"
+    hypotheses: Texts, references: Sequence[Texts], language: str = "en"
 ) -> CorpusScores:
     """Every score of these translations; `language` is the Moses tokeniser's."""
     assert hypotheses, "no translations"
     assert all(len(lines) == len(hypotheses) for lines in references), "lines are not aligned"
-    bleu = BLEU(force=True)  # whether text looks tokenised is said elsewhere, and in one line
+    bleu = BLEU(force=True)  # `text_checks` warns about tokenised text instead
     whole = bleu.corpus_score(hypotheses, references)
     return CorpusScores(
         bleu=Score(float(whole.score), str(bleu.get_signature())),
@@ -60,7 +60,7 @@ def corpus_scores(
     )
 
 
-def paper_bleu(hypotheses: Lines, references: Sequence[Lines], language: str = "en") -> Score:
+def paper_bleu(hypotheses: Texts, references: Sequence[Texts], language: str = "en") -> Score:
     """The BLEU of Table 2: case-sensitive, of tokens with compounds split, never smoothed.
 
     It is 0 where no sequence of four tokens is right, as multi-bleu.perl's is.
@@ -70,7 +70,7 @@ def paper_bleu(hypotheses: Lines, references: Sequence[Lines], language: str = "
 
 
 def tokenised_lowercase_bleu(
-    hypotheses: Lines, references: Sequence[Lines], language: str = "en"
+    hypotheses: Texts, references: Sequence[Texts], language: str = "en"
 ) -> Score:
     """The BLEU of papers on Multi30k: of lowercased tokens, whole compounds, never smoothed."""
     signature = tokens_signature(language, "normalised")
@@ -79,7 +79,7 @@ def tokenised_lowercase_bleu(
     )
 
 
-def exact_match(hypotheses: Lines, references: Sequence[Lines]) -> float:
+def exact_match(hypotheses: Texts, references: Sequence[Texts]) -> float:
     """The share of translations that are one of their references."""
     several = zip(*references, strict=True)
     equal = sum(found in wanted for found, wanted in zip(hypotheses, several, strict=True))
@@ -87,21 +87,21 @@ def exact_match(hypotheses: Lines, references: Sequence[Lines]) -> float:
 
 
 def _bleu_of(
-    tokens: Callable[[str], str],
+    tokenise: Callable[[str], str],
     name: str,
-    hypotheses: Lines,
-    references: Sequence[Lines],
+    hypotheses: Texts,
+    references: Sequence[Texts],
     lowercase: bool = False,
 ) -> Score:
-    """BLEU as multi-bleu.perl counts it, of words that `tokens` makes; `name` is how."""
+    """BLEU as multi-bleu.perl counts it, of lines tokenised by `tokenise`; `name` signs it."""
     metric = BLEU(tokenize="none", lowercase=lowercase, smooth_method="none", force=True)
-    found, *wanted = ([tokens(line) for line in lines] for lines in (hypotheses, *references))
+    found, *wanted = ([tokenise(line) for line in lines] for lines in (hypotheses, *references))
     score = float(metric.corpus_score(found, wanted).score)
     signature = metric.get_signature()
     signature.update("tok", name)
     return Score(score, str(signature))
 
 
-def _score(metric: Metric, hypotheses: Lines, references: Sequence[Lines]) -> Score:
+def _score(metric: Metric, hypotheses: Texts, references: Sequence[Texts]) -> Score:
     value = float(metric.corpus_score(hypotheses, references).score)
     return Score(value, str(metric.get_signature()))

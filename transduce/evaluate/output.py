@@ -1,4 +1,4 @@
-"""What a system made of the sentences, and how likely it finds the references."""
+"""A system's translations, and the perplexity of the references under its model."""
 
 import math
 import time
@@ -9,25 +9,27 @@ from pathlib import Path
 
 from transduce import atomic
 from transduce.errors import InputError
+from transduce.log import Log, silent
 from transduce.search import Search
+from transduce.translate.options import TranslateOptions
 from transduce.translate.translator import Translator
 
 
 @dataclass(frozen=True)
 class SystemOutput:
-    """One translation a line; the rest is None or empty where nothing was translated now."""
+    """One translation a line; the rest is None or empty if they were read from a file."""
 
     lines: list[str]
     seconds: float | None = None
     engine: str | None = None
-    flags: tuple[tuple[str, int], ...] = ()  # what guards flagged, and how often
+    flags: tuple[tuple[str, int], ...] = ()  # each flag of `translate`, and its count
 
 
 def translate(
     translator: Translator, sources: Sequence[str], search: Search, batch_size: int
 ) -> SystemOutput:
     start = time.perf_counter()
-    results = translator.results(sources, search, batch_size)
+    results = translator.results(sources, TranslateOptions(search, batch_size))
     seconds = time.perf_counter() - start
     flags = Counter(flag for result in results for flag in result.flags)
     # as the sacrebleu command will read them back from a file
@@ -35,8 +37,8 @@ def translate(
     return SystemOutput(lines, seconds, translator.engine.name, tuple(flags.most_common()))
 
 
-def write_output(lines: Sequence[str], file: Path) -> None:
-    text = "".join(f"{line}\n" for line in lines)
+def write_text(file: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
     try:
         with atomic.file(file) as aside:
             aside.write_text(text, encoding="utf-8", newline="\n")
@@ -49,10 +51,12 @@ def perplexity(
     sources: Sequence[str],
     references: Sequence[Sequence[str]],
     batch_size: int,
+    log: Log = silent,
 ) -> float | None:
-    """e to the −log p of a reference's token, EOS included; None if there is nothing to score.
+    """exp of the mean −log p of a reference's token, EOS included; None if none can be scored.
 
-    Pairs of which one side is blank take no part: training never sees any.
+    Pairs with a blank side are left out, as training leaves them out, and so are pairs that are
+    too long for the model, whose number is logged.
     """
     pairs = [
         (source, target)
@@ -60,9 +64,8 @@ def perplexity(
         for source, target in zip(sources, targets, strict=True)
         if source.strip() and target.strip()
     ]
-    if not pairs:
-        return None
     scored = translator.score([s for s, _ in pairs], [t for _, t in pairs], batch_size)
-    tokens = sum(len(log_probs) for log_probs in scored)
-    nll = -math.fsum(p for log_probs in scored for p in log_probs) / tokens
-    return math.exp(min(nll, 700))
+    log_probs = [log_prob for of_pair in scored for log_prob in of_pair or ()]
+    if None in scored:
+        log(f"perplexity leaves out pairs too long for the model: {scored.count(None):,}")
+    return math.exp(min(-math.fsum(log_probs) / len(log_probs), 700)) if log_probs else None

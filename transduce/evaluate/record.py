@@ -1,6 +1,6 @@
-"""The record of a result: its scores, and all that is needed to come to them again.
+"""The record of a result: its scores, and all that is needed to reproduce them.
 
-It names files, never where they are, and machines by what they can do.
+It has names and checksums of files but no paths, and the kind of machine but no host name.
 """
 
 import json
@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import transduce
-from transduce import atomic, machine
+from transduce import machine
 from transduce.config import read_toml
 from transduce.corpus.reading import STDIN, File
 from transduce.directory import ModelDirectory, sha256
 from transduce.errors import InputError
+from transduce.evaluate.output import write_text
 from transduce.search import Search
 from transduce.store import Store
 from transduce.train.inputs import read_inputs
@@ -45,7 +46,7 @@ def record_of(
     system: System | None,
     today: date,
 ) -> dict[str, Any]:
-    """All that is known of a result; `facts` are what `transduce evaluate --json` says."""
+    """The record; `facts` are what `transduce evaluate --json` prints."""
     run = run_of(system.model) if system else None
     data: dict[str, Any] = {
         "source": fingerprint(source),
@@ -68,16 +69,11 @@ def record_of(
 
 
 def write_record(file: Path, record: Mapping[str, Any]) -> None:
-    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    try:
-        with atomic.file(file) as aside:
-            aside.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}") from None
+    write_text(file, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
-    """The facts without the places of models and files."""
+    """The facts without the paths of models and files."""
     scores = {key: value for key, value in facts.items() if key not in ("model", "engine")}
     against = scores.get("against")
     if isinstance(against, dict):
@@ -100,19 +96,19 @@ def model_of(directory: Path) -> dict[str, object]:
 
 
 def fingerprint(file: File) -> dict[str, str | None]:
-    """A file's name and what it holds; of what can be read only once, the name alone."""
+    """A file's name and checksum; of standard input or a pipe, the name alone."""
     known = file != STDIN and Path(file).is_file()
     return {"file": Path(file).name, "sha256": sha256(Path(file)) if known else None}
 
 
 def run_of(model: Path) -> Run | None:
-    """The run that a model directory lies in."""
+    """The run that a model directory is part of."""
     run = Run(model.resolve().parent)
     return run if run.model == model.resolve() and run.inputs.is_file() else None
 
 
 def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
-    """The files that a run learned from; the checksum is left out if they are others by now."""
+    """The files that a run was trained on; without checksums if they have changed since."""
     inputs = read_inputs(run)
     texts = {"train": inputs.train, "valid": inputs.valid}
     try:
@@ -128,7 +124,7 @@ def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
 
 
 def training_of(run: Run, model: Path) -> dict[str, object]:
-    """How the model of a run was trained, as of when the run last came to its end."""
+    """How the model of a run was trained, as of the end of its training."""
     metrics = read_metrics(run.metrics)
     finals = [entry for entry in metrics if entry.get("event") == "final"]
     last = finals[-1]["step"] if finals else math.inf
@@ -145,7 +141,7 @@ def training_of(run: Run, model: Path) -> dict[str, object]:
 
 
 def commit(package: Path = PACKAGE) -> str | None:
-    """The commit that this code is of, and whether it was changed since; None if it is of none."""
+    """The commit of this code, with "+changes" if it was edited; None outside its repository."""
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
         return None  # installed, perhaps inside somebody's repository
     head = _git(package, "rev-parse", "HEAD")

@@ -1,17 +1,12 @@
-"""An evaluation as JSON, and on a page."""
+"""An evaluation as JSON, and as tables."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from io import StringIO
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from transduce.evaluate.comparison import Comparison, Estimate
 from transduce.evaluate.metrics import CorpusScores, Score
 from transduce.evaluate.output import SystemOutput
+from transduce.table import render_table
 
 NAMES = {
     "bleu": "BLEU",
@@ -21,12 +16,12 @@ NAMES = {
     "chrf": "chrF2",
     "ter": "TER (less is better)",
 }
-WIDTH = 200  # at most: a signature is one word, to be copied
+WIDTH = 200  # of a table: signatures are long, and names of metrics need not wrap for them
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything there is to say of one system's output."""
+    """One system's output with all its scores."""
 
     system: str  # the model's directory, or the file of translations
     model: str | None
@@ -37,7 +32,7 @@ class Evaluation:
 
 
 def facts_of(evaluation: Evaluation) -> dict[str, object]:
-    """The same facts under stable names."""
+    """The evaluation under the keys that `--json` has."""
     facts: dict[str, object] = {}
     for field in fields(CorpusScores):
         value = getattr(evaluation.scores, field.name)
@@ -89,7 +84,7 @@ def _scores(evaluation: Evaluation) -> str:
     if output.seconds is not None:
         rows.append(("seconds", f"{output.seconds:,.1f}", f"of translating, {output.engine}"))
     rows += [(f"flagged: {flag}", f"{count:,}", "") for flag, count in output.flags]
-    return _table(evaluation.system, ("metric", "score", "signature"), "<><", rows)
+    return render_table(evaluation.system, ("metric", "score", "signature"), "<><", rows, WIDTH)
 
 
 def _comparison(against: Comparison) -> str:
@@ -104,20 +99,8 @@ def _comparison(against: Comparison) -> str:
         scores = _shown(difference.ours), _shown(difference.other)
         rows.append((NAMES[key], *scores, f"{change:+.2f}", f"{difference.p_value:.4f}"))
     headings = ("metric", "score (95 %)", "other (95 %)", "difference", "p")
-    return _table(title, headings, "<>>>>", rows)
+    return render_table(title, headings, "<>>>>", rows, WIDTH)
 
 
 def _shown(estimate: Estimate) -> str:
     return f"{estimate.score:.2f} ({estimate.mean:.2f} ± {estimate.ci:.2f})"
-
-
-def _table(title: str, headings: Sequence[str], sides: str, rows: Sequence[Sequence[str]]) -> str:
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading, side in zip(headings, sides, strict=True):
-        table.add_column(heading, justify="right" if side == ">" else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    out = StringIO()
-    Console(file=out, width=WIDTH, markup=False, emoji=False, highlight=False).print(table)
-    lines = [line.rstrip() for line in (title, *out.getvalue().split("\n"))]
-    return "\n".join(lines).rstrip("\n")

@@ -1,4 +1,4 @@
-"""The results that were recorded, as a table in a document: `python -m … FOLDER DOCUMENT`."""
+"""The recorded results as a table in a document: `python -m … FOLDER DOCUMENT`."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ Record = Mapping[str, Any]  # as `transduce evaluate --record` writes it
 
 
 def read_results(folder: Path) -> list[Record]:
-    """The records of a folder by name; JSON of other kinds is let be."""
+    """The records of a folder by name; other JSON files are skipped."""
     records: list[Record] = []
     for file in sorted(folder.glob("*.json")):
         try:
@@ -30,7 +30,7 @@ def read_results(folder: Path) -> list[Record]:
 
 
 def render_results(records: Sequence[Record]) -> str:
-    """One row a result, in Markdown."""
+    """A Markdown table with one row for each result."""
     if not records:
         return NONE
     columns = [_cells(record) for record in records]
@@ -60,7 +60,7 @@ def _cells(record: Record) -> dict[str, str]:
 
 
 def replace_results(document: str, table: str) -> str:
-    """The document with this table between its marks."""
+    """The document with this table between its markers."""
     before, begin, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

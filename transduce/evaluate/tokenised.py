@@ -1,7 +1,7 @@
-"""The words that published BLEU counts, in translations and references alike.
+"""Moses tokenisation, for the tokenised BLEU of published papers.
 
-Papers of the Transformer's time replace Unicode punctuation, tokenise as Moses does, and split
-hyphenated compounds. Those on Multi30k count the words of its lowercased, tokenised files.
+The paper and its contemporaries replace Unicode punctuation, tokenise as Moses does, and split
+hyphenated compounds. Papers on Multi30k use its lowercased, normalised and tokenised files.
 """
 
 import re
@@ -46,7 +46,7 @@ def tokens_signature(language: str, form: str) -> str:
 
 
 def language_of(file: str) -> str:
-    """The language that a name such as test.de.gz tells, or English, Moses' own default."""
+    """The language code in a name such as test.de.gz, or English, Moses' own default."""
     suffixes = [suffix for suffix in PurePath(file).suffixes if suffix not in (".gz", ".xz")]
     code = suffixes[-1].removeprefix(".") if suffixes else ""
     return code if code in languages() else DEFAULT_LANGUAGE

@@ -1,17 +1,17 @@
-"""Text that no longer looks as people write it, so that its scores compare with nobody's."""
+"""Text checks: tokenised or lowercased text, whose scores compare with nobody's."""
 
 from collections.abc import Sequence
 
-TELLING = 0.1  # of lines that end in a lone full stop: hardly any of written text do
-LOWERCASED = 0.9  # of lines without a capital letter, of those that have letters with case
+TOKENISED = 0.1  # of lines end in " .": in text as people write it hardly any do
+LOWERCASED = 0.9  # of the lines that have letters with case have no capital
 
 
-def suspicions(name: str, lines: Sequence[str]) -> list[str]:
-    """What is odd about these lines, each in a sentence; `name` is in the plural."""
+def check_text(name: str, lines: Sequence[str]) -> list[str]:
+    """A warning for each check that the lines fail; `name` is in the plural."""
     found = []
     written = [line for line in lines if line.strip()]
     share = _share([line.endswith(" .") for line in written])
-    if share >= TELLING:
+    if share >= TOKENISED:
         found.append(
             f'{name} look tokenised ({100 * share:.0f} % of the lines end in " ."): '
             "detokenise them, or the scores compare with nobody's"
