@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 
 from transduce.corpus import reading
 from transduce.errors import InputError
-from transduce.translate.lines import OutputFile, clean, one_line, read_lines
+from transduce.translate import lines as lines_module
+from transduce.translate.lines import (
+    ArrivingLines,
+    OutputFile,
+    chunks,
+    clean,
+    decode_lines,
+    one_line,
+)
 
 
 def lines_of(content: bytes) -> tuple[list[str], list[str]]:
-    said: list[str] = []
-    return list(read_lines(io.BytesIO(content), said.append)), said
+    logged: list[str] = []
+    return list(decode_lines(io.BytesIO(content), logged.append)), logged
 
 
 @given(content=st.binary() | st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\xff"])).map(b"".join))
@@ -32,12 +40,52 @@ def test_there_are_as_many_lines_as_newlines_whatever_the_bytes(content) -> None
 def test_text_is_read_as_a_corpus_reads_it(tmp_path_factory, text) -> None:
     file = tmp_path_factory.mktemp("lines") / "text"
     file.write_bytes(text.encode())
-    lines, said = lines_of(text.encode())
-    with reading.Lines(file) as corpus:
+    lines, logged = lines_of(text.encode())
+    with reading.TextFile(file) as corpus:
         assert lines == list(corpus)
-    with reading.Lines(file) as corpus:
-        assert lines == list(read_lines(corpus.raw(), said.append))
-    assert said == []
+    with reading.TextFile(file) as corpus:
+        assert lines == list(decode_lines(ArrivingLines(corpus), logged.append))
+    assert logged == []
+
+
+@given(
+    content=st.lists(st.sampled_from([b"\n", b"a", b"bc"]), max_size=30).map(b"".join),
+    block=st.integers(1, 5),
+)
+def test_lines_arrive_whole_whatever_the_blocks_they_come_in(
+    tmp_path_factory, content, block
+) -> None:
+    file = tmp_path_factory.mktemp("lines") / "text"
+    file.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch, reading.TextFile(file) as text:
+        patch.setattr(lines_module, "BLOCK", block)
+        assert list(ArrivingLines(text)) == list(io.BytesIO(content))
+
+
+def test_a_line_is_ready_when_its_end_has_arrived(monkeypatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as pipe, os.fdopen(writer, "wb", 0) as source:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe))
+        source.write(b"one\ntwo\nthr")
+        with reading.TextFile("-") as text:
+            lines = ArrivingLines(text)
+            arrived = chunks(lines, 100, lines.ready)
+            assert next(arrived) == [b"one\n", b"two\n"]
+            assert not lines.ready()
+            source.write(b"ee\nfour")
+            assert next(arrived) == [b"three\n"]
+            source.close()
+            assert list(arrived) == [[b"four"]]
+            assert lines.ready()
+
+
+@given(items=st.lists(st.integers()), size=st.integers(1, 5), answers=st.lists(st.booleans()))
+def test_chunks_are_full_or_end_where_the_next_item_is_not_ready(items, size, answers) -> None:
+    asked = iter([*answers, *[True] * len(items)])
+    found = list(chunks(items, size, lambda: next(asked)))
+    assert [item for chunk in found for item in chunk] == items
+    assert all(1 <= len(chunk) <= size for chunk in found)
+    assert [len(chunk) for chunk in chunks(items, size)][:-1] == [size] * ((len(items) - 1) // size)
 
 
 def test_only_a_newline_ends_a_line() -> None:
@@ -50,9 +98,9 @@ def test_a_byte_order_mark_is_dropped_at_the_start_alone() -> None:
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_noted_once() -> None:
-    lines, said = lines_of(b"fine\nsch\xf6n\n\xef\xbf\xbd\n\x80\xe4\xf6")
+    lines, logged = lines_of(b"fine\nsch\xf6n\n\xef\xbf\xbd\n\x80\xe4\xf6")
     assert lines == ["fine", "sch\ufffdn", "\ufffd", "\ufffd\ufffd\ufffd"]
-    assert said == [
+    assert logged == [
         "lines that are not UTF-8: 2, the first is line 2; what cannot be read there is replaced "
         "by U+FFFD: convert the input, for example with iconv -f latin1 -t utf-8"
     ]
@@ -61,8 +109,8 @@ def test_bytes_that_are_not_utf8_are_replaced_and_noted_once() -> None:
 def test_memory_does_not_grow_with_the_input(tmp_path) -> None:
     file = tmp_path / "text"
     file.write_bytes(b"dog \xff" * 200 * 2_000 + b"\n" + (b"dog " * 250 + b"\n") * 5_000)
-    with file.open("rb") as stream:
-        lines = read_lines(stream, lambda _: None)
+    with reading.TextFile(file) as text:
+        lines = decode_lines(ArrivingLines(text), lambda _: None)
         assert len(next(lines)) == 2_000_000
         tracemalloc.start()
         assert sum(1 for _ in lines) == 5_000
@@ -197,6 +245,30 @@ def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> N
     )
     assert file.read_bytes() == b"1\n2\n3\nhalf"
     assert names(tmp_path) == {"out"}
+
+
+def test_an_output_that_another_process_writes_is_refused_and_left_alone(tmp_path) -> None:
+    file = tmp_path / "out"
+    for resume in (False, True):
+        with OutputFile(file) as output:
+            output.write("1")
+            assert refusal(file, resume) == (
+                f"{file} is being written by another process: "
+                "wait until it ends, or name another output"
+            )
+            output.write("2")
+        assert file.read_bytes() == b"1\n2\n"
+        assert names(tmp_path) == {"out"}
+
+
+def test_two_that_resume_one_finished_output_do_not_both_write_it(tmp_path) -> None:
+    file = tmp_path / "out"
+    file.write_bytes(b"1\n2\n")
+    with OutputFile(file, resume=True) as output:
+        assert "another process" in refusal(file, resume=True)
+        assert "another process" in refusal(file)
+        assert output.done == 2
+    assert file.read_bytes() == b"1\n2\n"
 
 
 def refusal(file, resume=False) -> str:

@@ -2,9 +2,14 @@
 
 import gzip
 import json
+import math
+import os
 import random
+import select
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +18,12 @@ from models import model_directory, pairs
 from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_engine
+from transduce.engines.torch_engine import TorchEngine
 from transduce.search import Hypothesis, Search
 from transduce.tokenizer import load_tokenizer
+from transduce.translate.join import Found
+from transduce.translate.options import DEFAULTS, TranslateOptions
+from transduce.translate.plan import Plan, Unit
 from transduce.translate.translator import Translator
 
 HOSTILE = [
@@ -46,6 +55,13 @@ def translator(request, directory):
     return Translator.load(directory, engine=request.param)
 
 
+@pytest.fixture
+def scripted(directory):
+    """A translator whose engine finds one and the same translation of everything."""
+    tokenizer = load_tokenizer(directory)
+    return Translator(tokenizer, Script(tokenizer, ["der Hund sieht die Katze"], ["nein"]))
+
+
 def run(*words, text=None):
     """The lines of standard output, after a run that ended well."""
     result = CliRunner().invoke(main, [str(word) for word in words], input=text)
@@ -68,63 +84,136 @@ def test_a_list_of_texts_becomes_a_list_of_as_many_texts(translator) -> None:
     assert all(found[1:-1])
 
 
-def test_a_text_is_translated_the_same_in_any_company(translator) -> None:
-    texts = [source for source, _ in pairs(16)]
-    alone = [r.translation for r in translator.results(texts, batch_size=1)]
-    assert [r.translation for r in translator.results(texts, batch_size=7)] == alone
-    order = list(range(16))
+def test_a_translation_is_independent_of_the_batch(translator) -> None:
+    texts = [source for source, _ in pairs(8)]
+    alone = translator.translate(texts, TranslateOptions(batch_size=1))
+    assert translator.translate(texts, TranslateOptions(batch_size=3)) == alone
+    order = list(range(8))
     random.Random(1).shuffle(order)
     assert translator.translate([texts[i] for i in order]) == [alone[i] for i in order]
     assert translator.translate(texts * 2) == alone * 2
-    assert [r.translation for r in translator.stream(iter(texts), chunk=9)] == alone
+    assert [r.translation for r in translator.stream(iter(texts), chunk=5)] == alone
 
 
 @pytest.mark.parametrize("n_best", [1, 3])
 def test_scores_are_those_that_score_gives(translator, n_best) -> None:
     texts = [source for source, _ in pairs(15)]
-    search = Search(n_best=n_best, penalty="none")
-    results = translator.results(texts, search, scores=True)
-    for text, result in zip(texts, results, strict=True):
+    options = TranslateOptions(Search(n_best=n_best, penalty="none"), scores=True)
+    for text, result in zip(texts, translator.results(texts, options), strict=True):
         assert len(result.alternatives) == n_best
         assert result.alternatives[0].translation == result.translation
         for one in result.alternatives:
             if len(one.token_scores) == len(one.tokens):
                 continue  # cut at its limit
             assert one.score == pytest.approx(sum(one.token_scores), abs=1e-4)
-            # what is written back as text may be cut into other tokens; the ids are what count
-            ids = [translator.tokens.target_vocabulary.index(token) for token in one.tokens]
-            source = translator.tokens.encode(text)
+            # the text may be encoded to other tokens than were found, so their ids are scored
+            ids = [translator.tokenizer.target_vocabulary.index(token) for token in one.tokens]
+            source = translator.tokenizer.encode(text)
             (log_probs,) = translator.engine.score([source], [ids])
             assert one.token_scores == pytest.approx(log_probs, abs=1e-4)
 
 
-def test_a_text_that_is_too_long_is_translated_in_pieces(translator) -> None:
-    sentences = [source for source, _ in pairs(30)]
-    (result,) = translator.results([" ".join(sentences)])
-    assert "split" in result.flags
-    words = [s for s in sentences if len(translator.tokens.encode(s)) > translator.max_length]
-    assert not words
-    assert len(result.translation) > 10 * len("a word")
-    pieces = translator.results(sentences[:1])
-    assert "split" not in pieces[0].flags
+def test_a_text_that_is_too_long_is_translated_in_pieces_that_fit(translator) -> None:
+    text = "  ".join(source for source, _ in pairs(12))
+    (plan,) = translator.plan([text])
+    assert "".join(unit.text + after for unit, after in plan.parts) == text
+    assert max(len(unit.ids) for unit, _ in plan.parts) <= translator.max_length
+    (result,) = translator.results([text])
+    alone = translator.results([unit.text for unit, _ in plan.parts])
+    assert result.translation == "  ".join(piece.translation for piece in alone)
+    assert set(result.flags) == {"split", *(flag for piece in alone for flag in piece.flags)}
+
+
+def test_a_text_that_fits_is_one_unit_and_a_blank_one_none(scripted) -> None:
+    dog = "a dog sleeps"
+    whole = Unit(dog, tuple(scripted.tokenizer.encode(dog)))
+    texts = [dog, f"\t{dog}\x00", " \u200b"]
+    assert scripted.plan(texts) == [
+        Plan(dog, ((whole, ""),)),
+        Plan(texts[1], ((whole, ""),)),
+        Plan(texts[2]),
+    ]
+
+
+def test_the_prefix_is_that_of_the_first_unit(scripted) -> None:
+    options = TranslateOptions(by_sentence=True, prefix="Der Hund")
+    (plan,) = scripted.plan(["A dog sleeps.  A cat sleeps. A bird."], options)
+    ids = tuple(scripted.tokenizer.encode("Der Hund"))
+    assert [unit.prefix for unit, _ in plan.parts] == [ids, (), ()]
+    assert [after for _, after in plan.parts] == ["  ", " ", ""]
+
+
+def test_units_that_several_texts_share_are_searched_once(scripted) -> None:
+    plans = scripted.plan(["the dog sees the cat", " the dog sees the cat", "the cat sleeps"])
+    found = scripted.search(plans)
+    assert scripted.engine.sources == [unit.ids for unit in found]
+    assert [unit.text for unit in found] == ["the dog sees the cat", "the cat sleeps"]
+
+
+def test_joined_units_are_one_translation_with_the_score_of_all_their_tokens(scripted) -> None:
+    def found(text, log_prob, *flags, alignment=()):
+        tokens = tuple(scripted.tokenizer.encode(text))
+        return Found((Hypothesis(tokens, log_prob, 0.0),), (text,), flags, alignment)
+
+    units = [Unit("two words", (5,)), Unit("one", (6,))]
+    of = {
+        units[0]: found("zwei Worte", -3.0, "cut", "copy", alignment=((0, 0), (1, 1))),
+        units[1]: found("eins", -1.0, "copy", alignment=((0, 0),)),
+    }
+    plan = Plan("two words\n one", ((units[0], "\n "), (units[1], "")))
+    unpenalised = TranslateOptions(Search(penalty="none"))
+    (joined,) = scripted.join([plan], of, unpenalised)
+    assert joined.translation == "zwei Worte  eins"
+    assert joined.score == -4.0
+    assert joined.flags == ("cut", "copy", "split")
+    assert joined.alignment == "0-0 1-1 2-2"
+    (averaged,) = scripted.join([plan], of, TranslateOptions(Search(penalty="average", alpha=1.0)))
+    assert averaged.score == pytest.approx(-4.0 / (len(joined.tokens) + 2))
+    assert scripted.join([Plan(" ")], of)[0].translation == ""
 
 
 def test_by_sentence_is_as_if_each_stood_alone(translator) -> None:
     sentences = [s for s, _ in pairs(40) if s.endswith((".", "?"))][:4]
-    (result,) = translator.results(["  ".join(sentences)], by_sentence=True)
-    alone = translator.translate(sentences)
-    assert result.translation == "  ".join(alone)
+    options = TranslateOptions(by_sentence=True)
+    (result,) = translator.results(["  ".join(sentences)], options)
+    assert result.translation == "  ".join(translator.translate(sentences))
 
 
 def test_a_prefix_begins_the_translation(translator) -> None:
     texts = [source for source, _ in pairs(5)]
-    for result in translator.results(texts, prefix="Der Hund"):
-        assert result.translation.startswith("Der Hund")
+    for translation in translator.translate(texts, TranslateOptions(prefix="Der Hund")):
+        assert translation.startswith("Der Hund")
+
+
+def test_prefixes_and_alignments_load_the_network_once(directory, monkeypatch) -> None:
+    opened = []
+    start = TorchEngine.__init__
+    monkeypatch.setattr(
+        TorchEngine, "__init__", lambda self, *given: opened.append(1) or start(self, *given)
+    )
+    translator = Translator.load(directory, engine="ctranslate2")
+    texts = [source for source, _ in pairs(3)]
+    options = TranslateOptions(prefix="Der Hund", alignments=True)
+    assert len({tuple(translator.translate(texts, options)) for _ in range(3)}) == 1
+    assert opened == [1]
+
+
+def test_calls_from_several_threads_give_what_each_gives_alone(translator) -> None:
+    texts = [source for source, _ in pairs(48)]
+    jobs = [(texts[i::6], replace(DEFAULTS, scores=i % 2 == 0)) for i in range(6)]
+    jobs += [(texts[:4], TranslateOptions(Search(beam=2), prefix="Der"))] * 2
+    alone = [translator.results(*job) for job in jobs]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda job: translator.results(*job), jobs * 2))
+    assert [[r.translation for r in results] for results in together] == [
+        [r.translation for r in results] for results in alone * 2
+    ]
 
 
 def test_alignments_name_words_that_are_there(translator) -> None:
     texts = [source for source, _ in pairs(10)]
-    for text, result in zip(texts, translator.results(texts, alignments=True), strict=True):
+    results = translator.results(texts, TranslateOptions(alignments=True))
+    for text, result in zip(texts, results, strict=True):
         links = [tuple(map(int, link.split("-"))) for link in result.alignment.split()]
         assert all(0 <= i < len(text.split()) for i, _ in links)
         assert {j for _, j in links} <= set(range(len(result.translation.split()) + 1))
@@ -132,18 +221,19 @@ def test_alignments_name_words_that_are_there(translator) -> None:
 
 
 class Script:
-    """An engine that says what it is told: at first one thing, when it is repaired another."""
+    """An engine with fixed outputs: `first`, and `repaired` for a search without repeats."""
 
     name = "script"
 
-    def __init__(self, tokens, first, repaired):
+    def __init__(self, tokenizer, first, repaired):
         self.first, self.repaired = (
-            [Hypothesis(tuple(tokens.encode(text)), -1.0, -1.0) for text in texts]
+            [Hypothesis(tuple(tokenizer.encode(text)), -1.0, -1.0) for text in texts]
             for texts in (first, repaired)
         )
         self.searches = []
 
     def search(self, sources, search=Search(), prefixes=None, batch_size=64):  # noqa: B008
+        self.sources = sources
         self.searches.append(search)
         return [self.repaired if search.no_repeat else self.first for _ in sources]
 
@@ -160,13 +250,13 @@ LOOP = "der Hund der Hund der Hund der Hund der Hund der Hund der Hund"
         (LOOP, "repetition"),
         ("", "empty"),
         ("the old dog sees the big cat", "copy"),
-        ("Hund " + "sieht " * 0 + " ".join(f"w{i}" for i in range(200)), "length"),
+        (" ".join(f"w{i}" for i in range(200)), "length"),
     ],
 )
 def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) -> None:
-    tokens = load_tokenizer(directory)
-    engine = Script(tokens, [first], [first, "der alte Hund sieht die Katze"])
-    (result,) = Translator(tokens, engine).results(["the old dog sees the big cat"])
+    tokenizer = load_tokenizer(directory)
+    engine = Script(tokenizer, [first], [first, "der alte Hund sieht die Katze"])
+    (result,) = Translator(tokenizer, engine).results(["the old dog sees the big cat"])
     assert result.translation == "der alte Hund sieht die Katze"
     assert result.flags == (flag, "repaired")
     assert engine.searches[1].beam >= 8
@@ -174,18 +264,16 @@ def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) 
 
 
 def test_what_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
-    tokens = load_tokenizer(directory)
-    engine = Script(tokens, [LOOP], [LOOP, LOOP])
-    (result,) = Translator(tokens, engine).results(["the old dog sees the big cat"])
+    tokenizer = load_tokenizer(directory)
+    engine = Script(tokenizer, [LOOP], [LOOP, LOOP])
+    (result,) = Translator(tokenizer, engine).results(["the old dog sees the big cat"])
     assert result.translation == LOOP
     assert result.flags == ("repetition",)
 
 
-def test_what_looks_right_is_searched_once(directory) -> None:
-    tokens = load_tokenizer(directory)
-    engine = Script(tokens, ["der Hund sieht die Katze"], ["nein"])
-    (result,) = Translator(tokens, engine).results(["the dog sees the cat"])
-    assert (result.flags, len(engine.searches)) == ((), 1)
+def test_what_looks_right_is_searched_once(scripted) -> None:
+    (result,) = scripted.results(["the dog sees the cat"])
+    assert (result.flags, len(scripted.engine.searches)) == ((), 1)
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
@@ -261,12 +349,12 @@ def test_score_prints_the_score_that_translate_prints(tmp_path) -> None:
     texts = [source for source, _ in pairs(60)]
     words = ["--model", directory, "--engine", "torch", "--json"]
     translated = [json.loads(line) for line in run("translate", *words, *texts)]
-    tokens = load_tokenizer(directory)
+    tokenizer = load_tokenizer(directory)
     kept = [
         entry
-        for entry in translated  # whose text is cut into the same tokens again
-        if tokens.encode(entry["translation"])
-        == [tokens.vocabulary.index(token) for token in entry["tokens"]]
+        for entry in translated  # whose text is encoded to the same tokens again
+        if tokenizer.encode(entry["translation"])
+        == [tokenizer.vocabulary.index(token) for token in entry["tokens"]]
         and len(entry["token_scores"]) > len(entry["tokens"])
     ]
     assert kept
@@ -276,11 +364,91 @@ def test_score_prints_the_score_that_translate_prints(tmp_path) -> None:
         scored = json.loads(line)
         assert scored["score"] == pytest.approx(entry["score"], abs=1e-4)
         assert scored["log_prob"] == pytest.approx(sum(scored["token_scores"]), abs=1e-5)
-        assert scored["per_token"] == scored["log_prob"] / len(scored["token_scores"])
+        # a geometric mean: this many tokens of it are as likely as the translation
+        count = len(entry["tokens"]) + 1
+        assert math.log(scored["perplexity"]) * count == pytest.approx(-scored["log_prob"])
+        assert scored["per_token"] * count == pytest.approx(scored["log_prob"])
+        assert scored["flags"] == []
     plain = run("score", tmp_path / "a", tmp_path / "b", *words[:-1])
-    assert float(plain[0].split("\t")[0]) == pytest.approx(
-        json.loads(run("score", tmp_path / "a", tmp_path / "b", *words)[0])["log_prob"], abs=1e-5
+    assert [float(value) for value in plain[-1].split("\t")] == pytest.approx(
+        [scored[key] for key in ("log_prob", "per_token", "perplexity", "score")], abs=1e-5
     )
+
+
+def write(file, lines):
+    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return file
+
+
+def long_pairs():
+    """A line of more tokens than the fast engine takes between two short ones."""
+    sources, targets = map(list, zip(*pairs(90), strict=True))
+    return [sources[0], " ".join(sources), sources[1]], [targets[0], " ".join(targets), targets[1]]
+
+
+def test_score_gives_a_line_of_any_length_its_score(directory, tmp_path) -> None:
+    sources, targets = long_pairs()
+    files = [write(tmp_path / "a", sources), write(tmp_path / "b", targets)]
+    words = [*files, "--model", directory, "--json"]
+    fast, torch = (
+        [json.loads(line) for line in run("score", *words, "--engine", engine)]
+        for engine in ("ctranslate2", "torch")
+    )
+    assert len(fast[1]["token_scores"]) > 1024
+    for ours, theirs in zip(fast, torch, strict=True):
+        assert ours["log_prob"] == pytest.approx(theirs["log_prob"], rel=2e-2)
+    assert fast[1]["log_prob"] == torch[1]["log_prob"]
+
+
+def test_score_flags_a_line_that_a_model_with_learned_positions_cannot_take(tmp_path) -> None:
+    model = model_directory(tmp_path / "model", positions="learned", max_positions=128)
+    sources, targets = long_pairs()
+    files = [write(tmp_path / "a", sources), write(tmp_path / "b", targets)]
+    words = ["score", *files, "--model", model]
+    for engine in ("torch", "ctranslate2"):
+        lines = [json.loads(line) for line in run(*words, "--engine", engine, "--json")]
+        assert [entry["flags"] for entry in lines] == [[], ["length"], []]
+        assert [lines[1][key] for key in ("log_prob", "perplexity", "score")] == [None] * 3
+        assert lines[0]["log_prob"] < 0
+    assert run(*words)[1] == "nan\tnan\tnan\tnan"
+
+
+def test_evaluate_translates_and_scores_a_line_of_any_length(directory, tmp_path) -> None:
+    sources, targets = long_pairs()
+    files = [write(tmp_path / "a", sources), write(tmp_path / "b", targets)]
+    facts = json.loads("".join(run("evaluate", *files, "--model", directory, "--json")))
+    assert facts["flags"]["split"] == 1
+    assert facts["perplexity"] > 1
+
+
+def test_json_that_cannot_be_kept_is_no_reason_to_stop(directory) -> None:
+    deep = '{"text": "a dog", "x": ' + "[" * 3000 + "]" * 3000 + "}"
+    nested = '{"text": "a dog", "x": ' + "[" * 500 + "]" * 500 + "}"
+    given = ['{"text": "a dog", "id": "\\ud800", "\\udfff": 1}', deep, nested, '{"text": "a dog"}']
+    lines = run("translate", "--model", directory, "--beam", 1, "--json", text="\n".join(given))
+    lone, *rest = [json.loads(line) for line in lines]
+    assert (lone["text"], lone["id"], lone["\udfff"]) == ("a dog", "\ud800", 1)
+    assert [entry["text"] for entry in rest] == [deep, nested, "a dog"]
+    assert rest[-1]["translation"] == lone["translation"]
+
+
+def test_an_argument_that_is_no_text_is_translated(directory) -> None:
+    (line,) = run("translate", "--model", directory, "--json", "caf\udce9", "--prefix", "\udce9")
+    assert json.loads(line)["text"] == "caf\udce9"
+
+
+def test_a_line_from_a_pipe_is_answered_before_the_next_one_is_sent(directory) -> None:
+    program = [sys.executable, "-m", "transduce", "translate", "--model", directory]
+    texts = [source for source, _ in pairs(3)]
+    expected = run("translate", "--model", directory, *texts)
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for text, translation in zip(texts, expected, strict=True):
+            process.stdin.write(f"{text}\n".encode())
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], 60)[0]
+            assert os.read(process.stdout.fileno(), 10_000).decode() == f"{translation}\n"
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 def test_mistakes_are_one_clear_line(directory, tmp_path) -> None:

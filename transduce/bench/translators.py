@@ -17,6 +17,7 @@ from transduce.directory import ModelDirectory
 from transduce.engines.loader import vocabularies_of
 from transduce.machine import cores, peak_memory
 from transduce.search import PAPER, Search
+from transduce.translate.options import TranslateOptions
 from transduce.translate.translator import Translator
 
 WORKER = "transduce.bench.translators"
@@ -43,11 +44,10 @@ class Ours:
 
     def __init__(self, job: Job, engine: str) -> None:
         self.translator = Translator.load(job.model, engine=engine)
-        self.search, self.batch_size = Search(beam=job.beam), job.batch_size
+        self.options = TranslateOptions(Search(beam=job.beam), job.batch_size)
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        results = self.translator.results(texts, self.search, self.batch_size)
-        return [result.translation for result in results]
+        return self.translator.translate(texts, self.options)
 
     @property
     def runs(self) -> str:

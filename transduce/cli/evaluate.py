@@ -63,9 +63,9 @@ def evaluate_command(
     from transduce.evaluate import report
     from transduce.evaluate.comparison import compare
     from transduce.evaluate.inputs import check_record, check_writable, read_inputs
-    from transduce.evaluate.looks import suspicions
     from transduce.evaluate.metrics import corpus_scores
-    from transduce.evaluate.output import SystemOutput, perplexity, translate, write_output
+    from transduce.evaluate.output import SystemOutput, perplexity, translate, write_text
+    from transduce.evaluate.text_checks import check_text
     from transduce.evaluate.tokenised import check_language, language_of
     from transduce.search import Search
     from transduce.translate.translator import BUNDLED, Translator
@@ -97,7 +97,7 @@ def evaluate_command(
         with _waiting(f"translating {len(inputs.sources):,} sentences"):
             ours = translate(translator, inputs.sources, search, batch_size)
     if output:
-        write_output(ours.lines, output)
+        write_text(output, "".join(f"{line}\n" for line in ours.lines))
     texts = {
         "the references": [line for lines in inputs.references for line in lines],
         "the translations": ours.lines,
@@ -111,12 +111,12 @@ def evaluate_command(
             comparison = compare(ours.lines, others, inputs.references, against)
         texts[f"the translations of {against}"] = others
     for name, lines in texts.items():
-        for suspicion in suspicions(name, lines):
-            _log(f"warning: {suspicion}")
+        for warning in check_text(name, lines):
+            _log(f"warning: {warning}")
     with _waiting("scoring"):
         likelihood = None
         if translator:
-            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size)
+            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size, _log)
         scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
     used = str(model or "bundled") if translator else None
     evaluation = report.Evaluation(

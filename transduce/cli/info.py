@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import NewFile, as_json
+from transduce.cli.options import as_json
 
 
 @click.command("info", short_help="Log what a model directory or a run holds.")
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option(
     "--output",
-    type=NewFile(),
+    type=click.Path(path_type=Path),
     help="Draw the learning curve of a run: .svg .png .pdf",
 )
 @as_json

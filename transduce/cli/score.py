@@ -1,13 +1,15 @@
 """`transduce score`: how likely a model finds given translations."""
 
-import json
 import math
-from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transduce.cli.options import as_json, decoding, length_penalty_options
+
+if TYPE_CHECKING:
+    from transduce.search import Search
 
 FILE = click.Path(path_type=Path, allow_dash=True)
 
@@ -32,36 +34,50 @@ def score_command(
 
     Prints the sum of the tokens' log-probabilities (the end of the sentence is one of them), their
     mean, the perplexity, and the score that search would give, which is the sum over the length
-    penalty; tab-separated, or with --json as objects that also have the tokens' own.
+    penalty; tab-separated, or with --json as objects that also have the tokens' own. A line that is
+    too long for the model has nan instead, in JSON null and the flag "length".
     """
     from transduce.corpus.reading import read_pairs
-    from transduce.search import Search, length_penalty
+    from transduce.search import Search
+    from transduce.translate.lines import chunks, json_line
     from transduce.translate.translator import CHUNK, Translator
 
     pairs = read_pairs([str(src)], [str(tgt)], log=_log)
     translator = Translator.load(model, engine=engine, log=_log)
-    total, count = 0.0, 0
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
-    while some := list(islice(pairs, CHUNK)):
+    total, count, unscored = 0.0, 0, 0
+    for some in chunks(pairs, CHUNK):
         scored = translator.score([p.source for p in some], [p.target for p in some], batch_size)
         for pair, log_probs in zip(some, scored, strict=True):
-            log_prob = sum(log_probs)
-            entry = {
-                "log_prob": log_prob,
-                "per_token": log_prob / len(log_probs),
-                "perplexity": math.exp(min(-log_prob / len(log_probs), 700)),
-                "score": log_prob / length_penalty(len(log_probs), search),
-            }
-            total, count = total + log_prob, count + len(log_probs)
+            entry = _entry(log_probs, search)
+            total, count = total + sum(log_probs or ()), count + len(log_probs or ())
+            unscored += log_probs is None
             if as_json:
-                texts = {"text": pair.source, "translation": pair.target}
-                line = {**texts, **entry, "token_scores": list(log_probs)}
-                click.echo(json.dumps(line, ensure_ascii=False))
+                line = {"text": pair.source, "translation": pair.target, **entry}
+                line["token_scores"] = list(log_probs or ())
+                line["flags"] = ["length"] if log_probs is None else []
+                click.echo(json_line(line))
             else:
-                click.echo("\t".join(f"{value:.6f}" for value in entry.values()))
+                values = (math.nan if value is None else value for value in entry.values())
+                click.echo("\t".join(f"{value:.6f}" for value in values))
+    if unscored:
+        _log(f"lines that are too long for the model, not scored: {unscored:,}")
     if count:
-        perplexity = math.exp(min(-total / count, 700))
-        click.echo(f"{count:,} tokens, perplexity {perplexity:.3f}", err=True)
+        _log(f"{count:,} tokens, perplexity {math.exp(min(-total / count, 700)):.3f}")
+
+
+def _entry(log_probs: tuple[float, ...] | None, search: "Search") -> dict[str, Any]:
+    from transduce.search import length_penalty
+
+    if log_probs is None:
+        return dict.fromkeys(("log_prob", "per_token", "perplexity", "score"))
+    log_prob = sum(log_probs)
+    return {
+        "log_prob": log_prob,
+        "per_token": log_prob / len(log_probs),
+        "perplexity": math.exp(min(-log_prob / len(log_probs), 700)),
+        "score": log_prob / length_penalty(len(log_probs), search),
+    }
 
 
 def _log(message: str) -> None:

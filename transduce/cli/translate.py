@@ -1,9 +1,7 @@
 """`transduce translate`: text to text."""
 
 import json
-import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +11,11 @@ import click
 from transduce.cli.options import as_json, decoding, searching
 from transduce.errors import InputError
 
-_LINE_END = re.compile("[\x7f-\x9f\u2028\u2029]")
+DEEPEST = 100  # levels of a JSON line; one that nests deeper is translated as text
 
 if TYPE_CHECKING:
-    from transduce.translate.translator import Alternative, Translation
+    from transduce.translate.join import Alternative, Translation
+    from transduce.translate.options import TranslateOptions
 
 
 @click.command("translate", short_help="Translate text: arguments, standard input, or a file.")
@@ -62,7 +61,8 @@ def translate_command(
     number, a translation and its score between " ||| ".
     """
     from transduce.search import Search
-    from transduce.translate.lines import OutputFile
+    from transduce.translate.lines import OutputFile, chunks
+    from transduce.translate.options import TranslateOptions
     from transduce.translate.progress import Progress
     from transduce.translate.translator import CHUNK, Translator
 
@@ -76,69 +76,57 @@ def translate_command(
         raise InputError("--resume counts one line for each input: with --n-best it needs --json")
     if alignments and not as_json:
         raise InputError("--alignments are a field of --json: add it")
-    search = Search(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best)  # type: ignore[arg-type]
+    options = TranslateOptions(
+        Search(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best),  # type: ignore[arg-type]
+        batch_size,
+        scores=as_json or n_best > 1,
+        alignments=alignments,
+        prefix=prefix,
+        by_sentence=sentences,
+    )
     if not text:
         _check_source(source)
     translator = Translator.load(model, engine=engine, log=_log)
     with ExitStack() as stack:
-        lines = iter(text) if text else _lines(source, stack)
+        lines, ready = _lines(text, source, stack)
         records = (_record(line, as_json) for line in lines)
         out = stack.enter_context(OutputFile(output, resume)) if output else None
         if out:
             out.skip(records)
+        number = out.done if out else 0
         progress = stack.enter_context(Progress(quiet=bool(text)))
-        fields: list[dict[str, Any]] = []
-
-        def sentences_of() -> Iterator[str]:
-            for record in records:
-                fields.append(record)
-                yield record["text"]
-
-        results = translator.stream(
-            sentences_of(),
-            search,
-            batch_size,
-            chunk=1 if not text and source is None and sys.stdin.isatty() else CHUNK,
-            scores=as_json or n_best > 1,
-            alignments=alignments,
-            prefix=prefix,
-            by_sentence=sentences,
-        )
-        for number, result in enumerate(results, start=out.done if out else 0):
-            record = fields.pop(0)
-            for line in _written(number, record, result, n_best, alignments, as_json):
-                out.write(line) if out else click.echo(line)
-            progress.count(result)
+        for some in chunks(records, CHUNK, ready):
+            results = translator.results([record["text"] for record in some], options)
+            for record, result in zip(some, results, strict=True):
+                for line in _written(number, record, result, options, as_json):
+                    out.write(line) if out else click.echo(line)
+                number += 1
+                progress.count(result)
 
 
 def _written(
     number: int,
     record: dict[str, Any],
     result: "Translation",
-    n_best: int,
-    alignments: bool,
+    options: "TranslateOptions",
     as_json: bool,
 ) -> list[str]:
     """The lines that stand for one input."""
+    from transduce.translate.lines import json_line
+
     if as_json:
         entry = {**record, "translation": result.translation, "score": result.score}
         entry |= {"tokens": list(result.tokens), "flags": list(result.flags)}
         entry["token_scores"] = list(result.token_scores)
-        if n_best > 1:
+        if options.search.n_best > 1:
             entry["alternatives"] = [_entry(alternative) for alternative in result.alternatives]
-        if alignments:
+        if options.alignments:
             entry["alignment"] = result.alignment
         return [json_line(entry)]
-    if n_best == 1:
+    if options.search.n_best == 1:
         return [result.translation]
     ranked = result.alternatives or (result,)
     return [f"{number} ||| {one.translation} ||| {one.score:.4f}" for one in ranked]
-
-
-def json_line(entry: dict[str, Any]) -> str:
-    """An object on one line, for every reader: characters that some break lines at are escaped."""
-    line = json.dumps(entry, ensure_ascii=False)
-    return _LINE_END.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
 
 
 def _entry(alternative: "Alternative") -> dict[str, Any]:
@@ -154,11 +142,24 @@ def _record(line: str, as_json: bool) -> dict[str, Any]:
     if as_json and line.lstrip().startswith("{"):
         try:
             fields = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
-        if isinstance(fields, dict) and isinstance(fields.get("text"), str):
+        if isinstance(fields, dict) and isinstance(fields.get("text"), str) and _flat(fields):
             return fields
     return {"text": line}
+
+
+def _flat(value: object) -> bool:
+    """Whether a JSON value nests no deeper than can be written again."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return not level
 
 
 def _check_source(source: Path | None) -> None:
@@ -170,12 +171,17 @@ def _check_source(source: Path | None) -> None:
         raise InputError(f"there is no file {source}")
 
 
-def _lines(source: Path | None, stack: ExitStack) -> Iterator[str]:
+def _lines(
+    text: tuple[str, ...], source: Path | None, stack: ExitStack
+) -> tuple[Iterator[str], Callable[[], bool]]:
+    """The lines to translate, and whether the next one can be read without waiting."""
     from transduce.corpus.reading import TextFile
-    from transduce.translate.lines import read_lines
+    from transduce.translate.lines import ArrivingLines, decode_lines
 
-    lines = stack.enter_context(TextFile("-" if source is None else str(source)))
-    return read_lines(lines.raw(endless=True), _log)
+    if text:
+        return iter(text), lambda: True
+    lines = ArrivingLines(stack.enter_context(TextFile("-" if source is None else str(source))))
+    return decode_lines(lines, _log), lines.ready
 
 
 def _log(message: str) -> None:

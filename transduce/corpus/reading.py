@@ -97,15 +97,20 @@ class TextFile:
                 raise self.error(_encoding_advice(line, error)) from None
             yield text.removeprefix("\ufeff") if self.number == 1 else text
 
-    def raw(self, endless: bool = False) -> Iterator[bytes]:
-        """The lines as bytes, their ends included; if `endless`, of any length."""
-        longest = -1 if endless else LONGEST_LINE
-        try:
-            for line in iter(partial(self.stream.readline, longest), b""):
+    def raw(self) -> Iterator[bytes]:
+        """The lines as bytes, their ends included."""
+        with self.reading():
+            for line in iter(partial(self.stream.readline, LONGEST_LINE), b""):
                 self.number += 1
-                if len(line) == longest and not line.endswith(b"\n"):
+                if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                     raise self.error("is longer than 16 MiB: is this text, one sentence a line?")
                 yield line
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raises InputError if what is read inside is damaged or cannot be read."""
+        try:
+            yield
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError):
             raise InputError(
                 f"{self.file} is damaged: its compressed data is cut short or corrupt, "

@@ -59,12 +59,14 @@ class Translation:
     ) -> dict[str, float]:
         """Translates as `transduce translate` does: the BLEU is that of `transduce evaluate`."""
         from transduce.engines.torch_engine import TorchEngine
+        from transduce.translate.options import TranslateOptions
         from transduce.translate.translator import Translator
 
         source, target = (store.sides[side] for side in self.sides)
         texts = [tokenizer.decode(source[i]) for i in range(count)]
         longest = int(source.lengths.max()) - 1
-        found = Translator(tokenizer, TorchEngine(network), longest).translate(texts, search)
+        translator = Translator(tokenizer, TorchEngine(network), longest)
+        found = translator.translate(texts, TranslateOptions(search))
         wanted = [tokenizer.decode(target[i]) for i in range(count)]
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / count
         return {"bleu": corpus_bleu(found, wanted), "exact_match": exact}

@@ -15,7 +15,7 @@ from rich.progress import (
     Progress as Bar,
 )
 
-from transduce.translate.translator import Translation
+from transduce.translate.join import Translation
 
 
 class Progress:

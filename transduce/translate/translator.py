@@ -1,68 +1,29 @@
 """The translator: text in, text out, batch-invariant."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 from transduce.directory import ModelDirectory
-from transduce.engines import Engine
+from transduce.engines import Engine, Ids
 from transduce.engines.loader import open_engine, open_reference
 from transduce.errors import ModelError
-from transduce.log import Log
-from transduce.search import PAPER, Hypothesis, Search, length_penalty
+from transduce.log import Log, silent
+from transduce.search import Hypothesis, Search
 from transduce.tokenizer import TokenizerLike
 from transduce.translate.guards import flags_of
-from transduce.translate.lines import clean, one_line
-from transduce.translate.splitting import Piece, sentences, split
+from transduce.translate.join import Found, Translation, join_units
+from transduce.translate.lines import chunks, clean
+from transduce.translate.options import DEFAULTS, TranslateOptions
+from transduce.translate.plan import Plan, Unit, plan_texts
 
 BUNDLED = Path(__file__).parents[1] / "bundled"
 MAX_LENGTH = 256  # tokens of a source, if the model does not say what it was trained on
+LONGEST_SCORED = 4096  # tokens of a side: attention's memory grows with the square of the length
 REPAIR_BEAM = 8  # at least, for what is searched again
 REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines that are translated at a time
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One translation of several."""
-
-    translation: str
-    score: float
-    tokens: tuple[str, ...]
-    token_scores: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What became of a text."""
-
-    text: str
-    translation: str
-    score: float = 0.0  # log-probability over the length penalty, as `score` gives it
-    tokens: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()  # what looked wrong, "repaired" if no longer, and "split"
-    alternatives: tuple[Alternative, ...] = ()  # the best ones, the translation first
-    token_scores: tuple[float, ...] = ()  # of each token and of the end
-    alignment: str = ""  # source-target, words, in Pharaoh's form
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """What is searched at once: a text, or a piece of one that is too long."""
-
-    text: str
-    ids: tuple[int, ...]
-    prefix: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The hypotheses of a unit, their texts, and what is suspicious about the best."""
-
-    hypotheses: list[Hypothesis]
-    texts: list[str]
-    flags: tuple[str, ...]
 
 
 def place_of(directory: Path | None) -> Path:
@@ -73,7 +34,9 @@ def place_of(directory: Path | None) -> Path:
 
 
 class Translator:
-    """Translates text with an engine.
+    """Translates texts in three steps: plan, search and join.
+
+    Calls from several threads at once are safe.
 
     >>> Translator.load(directory).translate(["A dog runs on the beach."])  # doctest: +SKIP
     ['Ein Hund läuft am Strand.']
@@ -81,261 +44,176 @@ class Translator:
 
     def __init__(
         self,
-        tokens: TokenizerLike,
+        tokenizer: TokenizerLike,
         engine: Engine,
         max_length: int = MAX_LENGTH,
-        reference: Callable[[], Engine] | None = None,
+        longest_scored: int = LONGEST_SCORED,
+        open_torch: Callable[[], Engine] | None = None,
     ) -> None:
         """`max_length` is the longest source that is translated in one piece, in tokens."""
-        self.tokens, self.engine, self.max_length = tokens, engine, max_length
-        self._open_reference = reference or (lambda: engine)
-        self._reference: Engine | None = None
+        self.tokenizer, self.engine, self.max_length = tokenizer, engine, max_length
+        self.longest_scored = longest_scored
+        self._open_torch = open_torch or (lambda: engine)
+        self._torch: Engine | None = None
+        self._opening = Lock()
 
     @classmethod
     def load(
-        cls, directory: Path | None = None, *, engine: str = "auto", log: Log = lambda _: None
+        cls, directory: Path | None = None, *, engine: str = "auto", log: Log = silent
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
         model = ModelDirectory.open(place_of(directory))
+        learned = model.config.positions == "learned"
         return cls(
             model.tokenizer,
             open_engine(model, engine, log),
             model.description.max_length,
+            model.config.max_positions - 1 if learned else LONGEST_SCORED,
             lambda: open_reference(model),
         )
 
-    def translate(self, texts: Sequence[str], search: Search = PAPER) -> list[str]:
+    def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:
         """The translation of each text; a blank one stays blank."""
-        return [result.translation for result in self.results(texts, search)]
+        return [result.translation for result in self.results(texts, options)]
 
     def results(
-        self,
-        texts: Sequence[str],
-        search: Search = PAPER,
-        batch_size: int = 64,
-        *,
-        scores: bool = False,
-        alignments: bool = False,
-        prefix: str = "",
-        by_sentence: bool = False,
+        self, texts: Sequence[str], options: TranslateOptions = DEFAULTS
     ) -> list[Translation]:
-        """The translation of each text with all that is known of it.
-
-        `scores` asks for scores that are exactly those of `score`, also where the engine's own are
-        of a shortlist; `prefix` is how every translation must begin; `by_sentence` translates each
-        sentence of a text apart, also where the text is short.
-        """
-        prefix_ids = tuple(self.tokens.encode_targets([prefix])[0]) if prefix else ()
-        plans = self._plans([clean(text) for text in texts], prefix_ids, by_sentence)
-        units = list(dict.fromkeys(unit for plan in plans for unit, _ in plan))
-        found = dict(zip(units, self._search(units, search, batch_size), strict=True))
-        known = self._token_scores(found, search, batch_size) if scores else {}
-        maps = self._alignments(found) if alignments else {}
-        return [
-            self._joined(text, plan, found, known, maps, search)
-            for text, plan in zip(texts, plans, strict=True)
-        ]
+        """The translation of each text with all that is known of it."""
+        plans = self.plan(texts, options)
+        return self.join(plans, self.search(plans, options), options)
 
     def stream(
-        self,
-        texts: Iterable[str],
-        search: Search = PAPER,
-        batch_size: int = 64,
-        *,
-        chunk: int = CHUNK,
-        scores: bool = False,
-        alignments: bool = False,
-        prefix: str = "",
-        by_sentence: bool = False,
+        self, texts: Iterable[str], options: TranslateOptions = DEFAULTS, chunk: int = CHUNK
     ) -> Iterator[Translation]:
-        """The same for any number of texts, holding only so many at a time, in order."""
-        rest = iter(texts)
-        while some := list(islice(rest, chunk)):
-            yield from self.results(
-                some,
-                search,
-                batch_size,
-                scores=scores,
-                alignments=alignments,
-                prefix=prefix,
-                by_sentence=by_sentence,
-            )
+        """The same for any number of texts, in order, holding only `chunk` at a time."""
+        for some in chunks(texts, chunk):
+            yield from self.results(some, options)
+
+    def plan(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[Plan]:
+        """What is searched for each text: the whole of it, or pieces that fit the model."""
+        return plan_texts(texts, self.tokenizer, self.max_length, options)
+
+    def search(
+        self, plans: Iterable[Plan], options: TranslateOptions = DEFAULTS
+    ) -> dict[Unit, Found]:
+        """What is found for each unit; where that looks wrong, a repair is searched for."""
+        units = list(dict.fromkeys(unit for plan in plans for unit, _ in plan.parts))
+        found = dict(zip(units, self._search(units, options.search, options), strict=True))
+        self._repair(found, options)
+        if options.scores:
+            self._rescore(found, options.batch_size)
+        if options.alignments:
+            self._align(found)
+        return found
+
+    def join(
+        self,
+        plans: Iterable[Plan],
+        found: Mapping[Unit, Found],
+        options: TranslateOptions = DEFAULTS,
+    ) -> list[Translation]:
+        """The translation of each text, from what was found for its units."""
+        vocabulary = self.tokenizer.target_vocabulary
+        return [join_units(plan, found, vocabulary, options.search) for plan in plans]
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
-    ) -> list[tuple[float, ...]]:
-        """The log-probability of each token of each target, and of its end."""
-        return self.engine.score(
-            self.tokens.encode_batch([clean(source) for source in sources]),
-            self.tokens.encode_targets([clean(target) for target in targets]),
+    ) -> list[tuple[float, ...] | None]:
+        """The log-probability of each token of each target, and of its end.
+
+        None for a pair with a side that is longer than `longest_scored`.
+        """
+        return self._score_ids(
+            self.tokenizer.encode_batch([clean(source) for source in sources]),
+            self.tokenizer.encode_targets([clean(target) for target in targets]),
             batch_size,
         )
 
-    def reference(self) -> Engine:
-        """The torch engine of the same model."""
-        if self._reference is None:
-            self._reference = self._open_reference()
-        return self._reference
+    @property
+    def torch(self) -> Engine:
+        """The torch engine of the same model, opened once."""
+        with self._opening:
+            if self._torch is None:
+                self._torch = self._open_torch()
+            return self._torch
 
-    def _plans(
-        self, texts: Sequence[str], prefix: tuple[int, ...], by_sentence: bool
-    ) -> list[list[tuple[_Unit, str]]]:
-        """The units of each text, each with what follows it."""
-        # no token is longer than some tens of characters, so this spares cutting up a novel
-        short = [len(text) <= 64 * self.max_length and not by_sentence for text in texts]
-        encoded = iter(
-            self.tokens.encode_batch([t for t, few in zip(texts, short, strict=True) if few])
-        )
-        plans: list[list[tuple[_Unit, str]]] = []
-        for text, few in zip(texts, short, strict=True):
-            ids = next(encoded) if few else None
-            if not text:
-                plans.append([])
-            elif ids is not None and len(ids) <= self.max_length:
-                plans.append([(_Unit(text, tuple(ids), prefix), "")])
-            else:
-                plans.append(self._pieces(text, prefix, by_sentence))
-        return plans
-
-    def _pieces(
-        self, text: str, prefix: tuple[int, ...], by_sentence: bool
-    ) -> list[tuple[_Unit, str]]:
-        """The units of a text that is not translated as a whole."""
-        pieces: list[Piece] = []
-        for part in sentences(text) if by_sentence else [Piece(text, "")]:
-            *most, last = split(part.text, self._fits)
-            pieces += [*most, Piece(last.text, last.after + part.after)]
-        ids = self.tokens.encode_batch([piece.text for piece in pieces])
-        return [
-            (_Unit(piece.text, tuple(ids[n]), () if n else prefix), piece.after)
-            for n, piece in enumerate(pieces)
-        ]
-
-    def _fits(self, text: str) -> bool:
-        return (
-            len(text) <= 64 * self.max_length and len(self.tokens.encode(text)) <= self.max_length
-        )
-
-    def _search(self, units: Sequence[_Unit], search: Search, batch_size: int) -> list[_Found]:
-        """Searches, and searches again with a repair where the result looks wrong."""
-        found = []
-        for unit, hypotheses in zip(
-            units, self._hypotheses(units, search, batch_size), strict=True
-        ):
-            texts = [self.tokens.decode(h.tokens) for h in hypotheses]
-            found.append(_Found(hypotheses, texts, _flags(unit, texts[0], hypotheses[0])))
-        wrong = [i for i, result in enumerate(found) if result.flags]
-        beam = max(REPAIR_BEAM, 2 * search.beam)
-        repair = replace(search, beam=beam, n_best=beam, no_repeat=REPAIR_NO_REPEAT)
-        again = self._hypotheses([units[i] for i in wrong], repair, batch_size) if wrong else []
-        for i, hypotheses in zip(wrong, again, strict=True):
-            texts = [self.tokens.decode(h.tokens) for h in hypotheses]
-            better = [
-                (h, text)
-                for h, text in zip(hypotheses, texts, strict=True)
-                if not _flags(units[i], text, h)
-            ][: search.n_best]
-            if better:
-                flags = (*found[i].flags, "repaired")
-                found[i] = _Found([h for h, _ in better], [text for _, text in better], flags)
-        return found
-
-    def _hypotheses(
-        self, units: Sequence[_Unit], search: Search, batch_size: int
-    ) -> list[list[Hypothesis]]:
+    def _search(
+        self, units: Sequence[Unit], search: Search, options: TranslateOptions
+    ) -> list[Found]:
         prefixes = [unit.prefix for unit in units]
-        given = prefixes if any(prefixes) else None
-        return self.engine.search([unit.ids for unit in units], search, given, batch_size)
-
-    def _token_scores(
-        self, found: dict[_Unit, _Found], search: Search, batch_size: int
-    ) -> dict[tuple[_Unit, tuple[int, ...]], tuple[float, ...]]:
-        """The log-probabilities of every hypothesis, as `score` computes them."""
-        keys = [(unit, h.tokens) for unit, result in found.items() for h in result.hypotheses]
-        ended = [h.ended for result in found.values() for h in result.hypotheses]
-        log_probs = self.engine.score(
-            [unit.ids for unit, _ in keys], [tokens for _, tokens in keys], batch_size
+        engine = self.torch if any(prefixes) else self.engine
+        ranked = engine.search(
+            [unit.ids for unit in units],
+            search,
+            prefixes if any(prefixes) else None,
+            options.batch_size,
         )
-        return {
-            key: found_probs if end else found_probs[:-1]
-            for key, found_probs, end in zip(keys, log_probs, ended, strict=True)
-        }
+        return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
 
-    def _alignments(self, found: dict[_Unit, _Found]) -> dict[_Unit, list[tuple[int, int]]]:
+    def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
+        texts = tuple(self.tokenizer.decode(h.tokens) for h in hypotheses)
+        return Found(tuple(hypotheses), texts, _flags(unit, texts[0], hypotheses[0]))
+
+    def _repair(self, found: dict[Unit, Found], options: TranslateOptions) -> None:
+        """Searches flagged units again, wider and without repeats, for hypotheses without flags."""
+        wrong = [unit for unit, result in found.items() if result.flags]
+        if not wrong:
+            return
+        search = options.search
+        beam = max(REPAIR_BEAM, 2 * search.beam)
+        wider = replace(search, beam=beam, n_best=beam, no_repeat=REPAIR_NO_REPEAT)
+        for unit, again in zip(wrong, self._search(wrong, wider, options), strict=True):
+            ranked = zip(again.hypotheses, again.texts, strict=True)
+            good = [(h, text) for h, text in ranked if not _flags(unit, text, h)][: search.n_best]
+            if good:
+                hypotheses, texts = zip(*good, strict=True)
+                found[unit] = Found(hypotheses, texts, (*found[unit].flags, "repaired"))
+
+    def _rescore(self, found: dict[Unit, Found], batch_size: int) -> None:
+        """Gives every hypothesis its log-probabilities over the whole vocabulary."""
+        pairs = [(unit.ids, h.tokens) for unit, r in found.items() for h in r.hypotheses]
+        scored = iter(self._score_ids([s for s, _ in pairs], [t for _, t in pairs], batch_size))
+        for unit, result in found.items():
+            hypotheses = tuple(_rescored(h, next(scored)) for h in result.hypotheses)
+            found[unit] = replace(result, hypotheses=hypotheses)
+
+    def _score_ids(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int
+    ) -> list[tuple[float, ...] | None]:
+        """By the engine, or, if a pair is too long for it, by torch, one at a time."""
+        fast = min(getattr(self.engine, "positions", LONGEST_SCORED + 1) - 1, self.longest_scored)
+        scores: list[tuple[float, ...] | None] = [None] * len(sources)
+        lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
+        short = [i for i, length in enumerate(lengths) if length <= fast]
+        found = self.engine.score(
+            [sources[i] for i in short], [targets[i] for i in short], batch_size
+        )
+        for i, log_probs in zip(short, found, strict=True):
+            scores[i] = log_probs
+        for i, length in enumerate(lengths):
+            if fast < length <= self.longest_scored:
+                (scores[i],) = self.torch.score([sources[i]], [targets[i]], 1)
+        return scores
+
+    def _align(self, found: dict[Unit, Found]) -> None:
         from transduce.engines.alignment import word_alignment
         from transduce.engines.torch_engine import TorchEngine
 
-        engine = self.reference()
+        engine = self.torch
         assert isinstance(engine, TorchEngine)
-        return {
-            unit: word_alignment(engine.model, self.tokens, unit.ids, result.hypotheses[0].tokens)
-            for unit, result in found.items()
-        }
-
-    def _joined(
-        self,
-        text: str,
-        plan: list[tuple[_Unit, str]],
-        found: dict[_Unit, _Found],
-        known: dict[tuple[_Unit, tuple[int, ...]], tuple[float, ...]],
-        maps: dict[_Unit, list[tuple[int, int]]],
-        search: Search,
-    ) -> Translation:
-        """The parts of a text as one translation; of several parts only the best is kept."""
-        if not plan:
-            return Translation(text, "")
-        fewest = min(len(found[unit].hypotheses) for unit, _ in plan)
-        count = fewest if len(plan) == 1 else 1
-        ranked = [self._alternative(plan, rank, found, known, search) for rank in range(count)]
-        flags = tuple(dict.fromkeys(flag for unit, _ in plan for flag in found[unit].flags))
-        first = ranked[0]
-        return Translation(
-            text,
-            first.translation,
-            first.score,
-            first.tokens,
-            flags if len(plan) == 1 else (*flags, "split"),
-            tuple(ranked),
-            first.token_scores,
-            self._pharaoh(plan, found, maps) if maps else "",
-        )
-
-    def _alternative(
-        self,
-        plan: list[tuple[_Unit, str]],
-        rank: int,
-        found: dict[_Unit, _Found],
-        known: dict[tuple[_Unit, tuple[int, ...]], tuple[float, ...]],
-        search: Search,
-    ) -> Alternative:
-        text, total, length = "", 0.0, 0
-        tokens: list[str] = []
-        token_scores: list[float] = []
-        vocabulary = self.tokens.target_vocabulary
-        for unit, after in plan:
-            hypothesis = found[unit].hypotheses[rank]
-            text += found[unit].texts[rank].strip() + after
-            tokens += [vocabulary[i] for i in hypothesis.tokens]
-            log_probs = known.get((unit, hypothesis.tokens), hypothesis.log_probs)
-            token_scores += log_probs
-            total += sum(log_probs) if log_probs else hypothesis.log_prob
-            length += len(hypothesis.tokens) + hypothesis.ended
-        score = total / length_penalty(max(length, 1), search)
-        return Alternative(one_line(text), score, tuple(tokens), tuple(token_scores))
-
-    def _pharaoh(
-        self,
-        plan: list[tuple[_Unit, str]],
-        found: dict[_Unit, _Found],
-        maps: dict[_Unit, list[tuple[int, int]]],
-    ) -> str:
-        links, before, after = [], 0, 0
-        for unit, _ in plan:
-            links += [f"{before + i}-{after + j}" for i, j in maps[unit]]
-            before += len(unit.text.split())
-            after += len(found[unit].texts[0].split())
-        return " ".join(links)
+        for unit, result in found.items():
+            best = result.hypotheses[0].tokens
+            links = word_alignment(engine.model, self.tokenizer, unit.ids, best)
+            found[unit] = replace(result, alignment=tuple(links))
 
 
-def _flags(unit: _Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
+def _flags(unit: Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
     return flags_of(unit.text, output, len(unit.ids), hypothesis.tokens, hypothesis.ended)
+
+
+def _rescored(hypothesis: Hypothesis, log_probs: tuple[float, ...] | None) -> Hypothesis:
+    if log_probs is None:
+        return hypothesis
+    counted = log_probs if hypothesis.ended else log_probs[:-1]
+    return replace(hypothesis, log_prob=sum(counted), log_probs=counted)

@@ -1,0 +1,87 @@
+"""What was found for the units of a text, joined to one translation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from transduce.search import Hypothesis, Search, length_penalty
+from transduce.translate.lines import one_line
+from transduce.translate.plan import Plan, Unit
+
+
+@dataclass(frozen=True)
+class Found:
+    """The hypotheses of a unit, the best first, their texts, and the flags of the best."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    texts: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    alignment: tuple[tuple[int, int], ...] = ()  # source and target words, if asked for
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One translation of several."""
+
+    translation: str
+    score: float
+    tokens: tuple[str, ...]
+    token_scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of a text with all that is known of it."""
+
+    text: str
+    translation: str
+    score: float = 0.0  # log-probability over the length penalty, as `score` gives it
+    tokens: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # of `guards`, "repaired" if a second search helped, and "split"
+    alternatives: tuple[Alternative, ...] = ()  # the best ones, the translation first
+    token_scores: tuple[float, ...] = ()  # of each token and of the end
+    alignment: str = ""  # pairs SOURCE-TARGET of word numbers, the Pharaoh format
+
+
+def join_units(
+    plan: Plan, found: Mapping[Unit, Found], vocabulary: Sequence[str], search: Search
+) -> Translation:
+    """The translation of a text; of several units only the best hypotheses are kept."""
+    if not plan.parts:
+        return Translation(plan.text, "")
+    parts = [(found[unit], after) for unit, after in plan.parts]
+    count = len(parts[0][0].hypotheses) if len(parts) == 1 else 1
+    ranked = [_alternative(parts, rank, vocabulary, search) for rank in range(count)]
+    flags = dict.fromkeys(flag for result, _ in parts for flag in result.flags)
+    best = ranked[0]
+    return Translation(
+        plan.text,
+        best.translation,
+        best.score,
+        best.tokens,
+        tuple(flags) if len(parts) == 1 else (*flags, "split"),
+        tuple(ranked),
+        best.token_scores,
+        _pharaoh(plan, found),
+    )
+
+
+def _alternative(
+    parts: Sequence[tuple[Found, str]], rank: int, vocabulary: Sequence[str], search: Search
+) -> Alternative:
+    hypotheses = [result.hypotheses[rank] for result, _ in parts]
+    length = sum(len(h.tokens) + h.ended for h in hypotheses)
+    return Alternative(
+        one_line("".join(result.texts[rank].strip() + after for result, after in parts)),
+        sum(h.log_prob for h in hypotheses) / length_penalty(max(length, 1), search),
+        tuple(vocabulary[i] for h in hypotheses for i in h.tokens),
+        tuple(log_prob for h in hypotheses for log_prob in h.log_probs),
+    )
+
+
+def _pharaoh(plan: Plan, found: Mapping[Unit, Found]) -> str:
+    links, sources, targets = [], 0, 0  # words of the units before
+    for unit, _ in plan.parts:
+        links += [f"{sources + i}-{targets + j}" for i, j in found[unit].alignment]
+        sources += len(unit.text.split())
+        targets += len(found[unit].texts[0].split())
+    return " ".join(links)
