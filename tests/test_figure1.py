@@ -75,6 +75,12 @@ def config(request) -> ModelConfig:
     return CONFIGS[request.param]
 
 
+def test_the_two_embeddings_are_named_as_in_the_paper() -> None:
+    description = describe(build(ModelConfig.base()))
+    labels = [stack.embedding.label for stack in (description.encoder, description.decoder)]
+    assert labels == [("Input Embedding",), ("Output Embedding",)]
+
+
 def build(config: ModelConfig) -> Transformer:
     with torch.device("meta"):
         return Transformer(config)

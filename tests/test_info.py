@@ -18,6 +18,7 @@ from transduce.figures.series import Curves, Series, curves_of
 from transduce.figures.terminal import Canvas, figures, plot, plots
 from transduce.store import Store
 from transduce.train.run import Run, flat, read_config, read_metrics
+from transduce.translate.translator import BUNDLED
 
 
 def invoke(*args: str):
@@ -226,3 +227,9 @@ def test_what_is_no_number_is_left_out_of_the_curves() -> None:
     assert curves.bleu == Series((), ())
     nothing = Series((), ())
     assert plots(Curves(nothing, nothing, nothing, nothing, nothing)) == ""
+
+
+def test_without_a_directory_the_bundled_model_is_described() -> None:
+    page, named = invoke("info").stdout, invoke("info", str(BUNDLED)).stdout
+    assert page == named
+    assert re.search(r"model\.safetensors +[\d,]+  ok\n", page)

@@ -7,32 +7,34 @@ import click
 from transduce.cli.options import as_json
 
 
-@click.command("info", short_help="Log what a model directory or a run holds.")
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.command("info", short_help="Describe a model directory or a run.")
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     help="Draw the learning curve of a run: .svg .png .pdf",
 )
 @as_json
-def info_command(directory: Path, output: Path | None, as_json: bool) -> None:
-    """Log what the model in DIRECTORY is: sizes, settings and checksums.
+def info_command(directory: Path | None, output: Path | None, as_json: bool) -> None:
+    """Print what the model in DIRECTORY is: sizes, settings and checksums [the bundled model].
 
-    If DIRECTORY is a run, say how its training goes: data, progress, scores and checkpoints, with
+    If DIRECTORY is a run, print how its training is doing: data, progress, scores, checkpoints and
     the learning curve.
     """
     from transduce.errors import UserError
     from transduce.history import is_run
+    from transduce.translate.translator import place_of
 
-    if is_run(directory):
-        _tell_run(directory, output, as_json)
+    place = place_of(directory)
+    if is_run(place):
+        _print_run(place, output, as_json)
     elif output is not None:
-        raise UserError(f"{directory} is not a run: only a run has a learning curve")
+        raise UserError(f"{place} is not a run: only a run has a learning curve")
     else:
-        _tell_model(directory, as_json)
+        _print_model(place, as_json)
 
 
-def _tell_run(directory: Path, output: Path | None, as_json: bool) -> None:
+def _print_run(directory: Path, output: Path | None, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
@@ -62,10 +64,11 @@ def _tell_run(directory: Path, output: Path | None, as_json: bool) -> None:
         click.echo("\n" + plots(curves))
 
 
-def _tell_model(directory: Path, as_json: bool) -> None:
+def _print_model(directory: Path, as_json: bool) -> None:
     import json
 
     from transduce.directory import ModelDirectory
+    from transduce.table import render_table
 
     model = ModelDirectory.open(directory)
     files = {f.name: f.stat().st_size for f in sorted(directory.iterdir()) if f.is_file()}
@@ -81,9 +84,10 @@ def _tell_model(directory: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, indent=2))
         return
-    click.echo(f"{directory}: {facts['task']}, {facts['parameters']:,} parameters")
-    for name, size in files.items():
-        check = "ok" if name in facts["checksums"] else "  "
-        click.echo(f"  {check}  {size:>12,}  {name}")
-    for name, value in facts["model"].items():
+    sizes = [
+        (name, f"{size:,}", "ok" if name in model.checksums else "") for name, size in files.items()
+    ]
+    title = f"{directory}: {model.description.task}, {model.parameters:,} parameters"
+    click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
+    for name, value in settings.items():
         click.echo(f"  {name} = {value}")
