@@ -8,6 +8,7 @@ from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
 from transduce.check.text import Example, Survey
 from transduce.check.vocabulary import RARE
+from transduce.table import render_table
 from transduce.train.run import flat
 
 WIDTH = 100
@@ -45,16 +46,9 @@ def render(preflight: Preflight) -> str:
 
 
 def section(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table under its first row; each column is aligned to the left (<) or the right (>)."""
-    heading, *others = rows
-    cells = [heading, *((f"  {row[0]}", *row[1:]) for row in others)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    return [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, columns, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
+    """A table whose first row has its title and headings."""
+    (title, *headings), *others = rows
+    return render_table(title, ("", *headings), columns, others, WIDTH).split("\n")
 
 
 def _text(preflight: Preflight) -> list[str]:
@@ -186,8 +180,7 @@ def _training(preflight: Preflight) -> list[str]:
     if timing:
         rows += _time(preflight)
     rows += _operations(preflight)
-    width = max(len(name) for name, _ in rows)
-    return ["Training", *(f"  {name:<{width}}  {text}" for name, text in rows)]
+    return section("<<", [("Training", ""), *rows])
 
 
 def _memory(preflight: Preflight) -> list[tuple[str, str]]:

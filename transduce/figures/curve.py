@@ -8,19 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from transduce.figures.page import FAINT, INK
-from transduce.figures.picture import write
+from transduce.figures.picture import SMALL, titled, write
 from transduce.figures.series import Curves, Series
 
-TRAINING, VALIDATION, RATE = "#0072b2", "#d55e00", "#555555"  # told apart by every eye
-WIDTH, PANEL, MARGIN = 6.3, 1.45, 0.75  # inches: of the page, of a panel, for title and steps
-SMALL = 8
+TRAINING, VALIDATION, RATE = "#0072b2", "#d55e00", "#555555"  # safe for colour blindness
+PANEL, MARGIN = 1.45, 0.75  # inches: of a panel, for title and steps
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-ROUND = [1, 2, 2.5, 5, 10]  # what steps of an axis begin with
+ROUND = [1, 2, 2.5, 5, 10]  # first digits of the steps of an axis
 
 
 def draw_curves(curves: Curves, title: str, output: Path) -> None:
-    """Writes the picture as SVG, PNG or PDF, by the suffix of the file."""
     write(lambda: figure(curves, title), title, output)
 
 
@@ -33,13 +30,12 @@ def figure(curves: Curves, title: str) -> Figure:
         (curves.learning_rate, _rate),
     ]
     shown = [draw for series, draw in panels if series]
-    drawn = Figure(figsize=(WIDTH, PANEL * len(shown) + MARGIN), layout="constrained")
-    drawn.suptitle(title, x=0.01, ha="left", size=10, weight="bold", color=INK)
+    drawn = titled(title, PANEL * len(shown) + MARGIN)
     rows = drawn.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
     for axes, draw in zip(rows, shown, strict=True):
-        _plain(axes)
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
         draw(axes, curves)
-    rows[-1].set_xlabel("step", size=SMALL, color=INK)
+    rows[-1].set_xlabel("step")
     rows[-1].set_xlim(0, 1.01 * max(curves.last_step, 1))
     rows[-1].xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
     rows[-1].xaxis.set_major_locator(MaxNLocator(7, integer=True, steps=ROUND))
@@ -48,12 +44,12 @@ def figure(curves: Curves, title: str) -> Figure:
 
 
 def _loss(axes: Axes, curves: Curves) -> None:
-    axes.set_ylabel("training loss\n(smoothed)", size=SMALL, color=INK)
+    axes.set_ylabel("training loss\n(smoothed)")
     _line(axes, curves.loss, TRAINING)
 
 
 def _perplexity(axes: Axes, curves: Curves) -> None:
-    axes.set_ylabel("perplexity\n(a token)", size=SMALL, color=INK)
+    axes.set_ylabel("perplexity\n(per token)")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     axes.yaxis.set_minor_locator(NullLocator())
@@ -62,11 +58,11 @@ def _perplexity(axes: Axes, curves: Curves) -> None:
     _line(axes, found, VALIDATION, "validation", marked=True)
     if found:
         _point_out(axes, found, min(found.values), "{:.2f}")
-    axes.legend(fontsize=SMALL - 1, frameon=False, loc="upper right", labelcolor=INK)
+    axes.legend(loc="upper right")
 
 
 def _bleu(axes: Axes, curves: Curves) -> None:
-    axes.set_ylabel("BLEU\n(validation)", size=SMALL, color=INK)
+    axes.set_ylabel("BLEU\n(validation)")
     _line(axes, curves.bleu, VALIDATION, marked=True)
     axes.set_ylim(0, 1.15 * max(*curves.bleu.values, 1.0))
     _point_out(axes, curves.bleu, max(curves.bleu.values), "{:.1f}")
@@ -74,9 +70,7 @@ def _bleu(axes: Axes, curves: Curves) -> None:
 
 def _rate(axes: Axes, curves: Curves) -> None:
     power = math.floor(math.log10(max(curves.learning_rate.values)))
-    axes.set_ylabel(
-        f"learning rate\n(× 10{str(power).translate(SUPERSCRIPTS)})", size=SMALL, color=INK
-    )
+    axes.set_ylabel(f"learning rate\n(× 10{str(power).translate(SUPERSCRIPTS)})")
     _line(axes, curves.learning_rate, RATE)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate / 10**power:.2g}"))
@@ -86,9 +80,7 @@ def _line(
     axes: Axes, series: Series, color: str, label: str | None = None, marked: bool = False
 ) -> None:
     marker = "o" if marked or len(series.steps) == 1 else ""
-    axes.plot(
-        series.steps, series.values, color=color, lw=1.2, label=label, marker=marker, markersize=3
-    )
+    axes.plot(series.steps, series.values, color=color, label=label, marker=marker)
 
 
 def _point_out(axes: Axes, series: Series, best: float, form: str) -> None:
@@ -104,14 +96,3 @@ def _point_out(axes: Axes, series: Series, best: float, form: str) -> None:
         size=SMALL,
         color=VALIDATION,
     )
-
-
-def _plain(axes: Axes) -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(FAINT)
-    axes.tick_params(labelsize=SMALL, colors=FAINT, labelcolor=INK, length=3)
-    axes.grid(axis="y", color="#e4e4e4", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.yaxis.set_major_locator(MaxNLocator(4, steps=ROUND))

@@ -1,29 +1,12 @@
-"""Two systems' BLEU over the minutes that they were trained, as a picture."""
+"""The BLEU of two systems over the minutes of their training, as a picture."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
-from transduce.figures.curve import SMALL, TRAINING, VALIDATION
-from transduce.figures.page import FAINT, INK
-from transduce.figures.picture import write
-
-PLAIN: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.labelsize": SMALL,
-    "axes.axisbelow": True,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-}
+from transduce.figures.curve import TRAINING, VALIDATION
+from transduce.figures.picture import SMALL, titled, write
 
 
 @dataclass(frozen=True)
@@ -37,22 +20,18 @@ class Timed:
 
 def draw_minutes(ours: Timed, peer: Timed, mark: float | None, title: str, output: Path) -> None:
     """Writes the picture; `mark` is the minute at which ours was where the peer ended."""
-    write(lambda: figure(ours, peer, mark, title), title, output, PLAIN)
+    write(lambda: figure(ours, peer, mark, title), title, output)
 
 
 def figure(ours: Timed, peer: Timed, mark: float | None, title: str) -> Figure:
     """Both curves, each named at its end, and a line at the BLEU that the peer ended with."""
-    drawn = Figure(figsize=(6.3, 3.4), layout="constrained")
-    drawn.suptitle(title, x=0.01, ha="left", size=10, weight="bold", color=INK)
+    drawn = titled(title, 3.4)
     axes = drawn.subplots()
-    axes.grid(axis="y", color="#e4e4e4", lw=0.6)
     axes.set_xlabel("minutes of training")
     axes.set_ylabel("BLEU (validation, greedy)")
     for system, color in ((ours, VALIDATION), (peer, TRAINING)):
         label = f"{system.name}, {system.bleu[-1]:.1f} after {system.minutes[-1]:,.0f} minutes"
-        axes.plot(
-            system.minutes, system.bleu, color=color, lw=1.2, marker="o", markersize=3, label=label
-        )
+        axes.plot(system.minutes, system.bleu, color=color, marker="o", label=label)
     goal, top = peer.bleu[-1], max(*ours.bleu, *peer.bleu, 1.0)
     axes.axhline(goal, color=TRAINING, lw=0.8, ls="--")
     if mark is not None:
@@ -70,5 +49,5 @@ def figure(ours: Timed, peer: Timed, mark: float | None, title: str) -> Figure:
         )
     axes.set_xlim(left=0)
     axes.set_ylim(0, 1.25 * top)
-    axes.legend(fontsize=SMALL, frameon=False, loc="lower right", labelcolor=INK)
+    axes.legend(loc="lower right")
     return drawn

@@ -9,6 +9,9 @@ from matplotlib.figure import Figure
 
 from transduce import atomic
 from transduce.errors import UserError
+from transduce.figures.page import FAINT, INK
+
+SMALL = 8  # points, of labels
 
 # Text stays text: it can be searched, selected and read aloud. Every line is one plain string
 # with room for DejaVu Sans; Verdana is as wide and the other fallbacks are narrower, so that no
@@ -19,6 +22,26 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.labelsize": SMALL,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3,
+    **{
+        f"{axis}tick.{key}": value
+        for axis in "xy"
+        for key, value in {"color": FAINT, "labelcolor": INK, "labelsize": SMALL}.items()
+    },
 }
 UNDATED: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": None},
@@ -27,10 +50,15 @@ UNDATED: dict[str, dict[str, str | None]] = {
 }
 
 
-def write(
-    draw: Callable[[], Figure], title: str, output: Path, style: dict[Any, Any] | None = None
-) -> None:
-    """Writes what `draw` draws, in our style, by the suffix of the file."""
+def titled(title: str, height: float) -> Figure:
+    """An empty figure as wide as a page, its title at the left."""
+    drawn = Figure(figsize=(6.3, height), layout="constrained")
+    drawn.suptitle(title, x=0.01, ha="left", size=10, weight="bold", color=INK)
+    return drawn
+
+
+def write(draw: Callable[[], Figure], title: str, output: Path) -> None:
+    """Writes the figure that `draw` returns in our style, as SVG, PNG or PDF by its suffix."""
     suffix = output.suffix.lower()
     if suffix not in UNDATED:
         raise UserError(f"cannot draw {output.name}: the name must end in .svg, .png or .pdf")
@@ -39,7 +67,7 @@ def write(
     metadata = {**UNDATED[suffix], "Title": title}
     with rc_context():
         rcdefaults()  # not the user's own matplotlibrc
-        rcParams.update({**STYLE, **(style or {})})
+        rcParams.update(STYLE)
         drawn = draw()
         try:
             with atomic.file(output) as aside:
