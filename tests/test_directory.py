@@ -22,6 +22,7 @@ from transduce.model import Transformer
 from transduce.shapes import parameter_count, parameter_shapes
 from transduce.tokenizer import Tokenizer
 from transduce.train import state
+from transduce.train.processes import Processes
 from transduce.translate.translator import BUNDLED
 
 CONFIG = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=2, d_k=3)
@@ -380,5 +381,13 @@ def test_a_checkpoint_whose_checksums_leave_out_a_file_is_not_believed(tmp_path,
     with pytest.raises(ModelError, match=f"does not list {name}"):
         state.load(path, learner)
     log: list[str] = []
-    assert state.load_newest(tmp_path, learner, log.append) is None
+    alone = Processes(0, 1, torch.device("cpu"))
+    assert state.load_newest(tmp_path, learner, log.append, alone) is None
     assert len(log) == 1
+
+
+def test_a_model_whose_replacement_was_interrupted_opens(saved) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    saved.rename(saved.with_name(f".{saved.name}.{process.pid}.old"))
+    assert ModelDirectory.open(saved).config == CONFIG

@@ -1,5 +1,8 @@
 """What a user can get wrong. Caught once, in the command line: one line, exit code 2."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """A mistake that the user can put right: the message says what, where and what to do."""
@@ -15,3 +18,10 @@ class ModelError(UserError):
 
 class InputError(UserError):
     """Input that cannot be processed as it is."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: the known name that is most like it, or all."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"

@@ -3,6 +3,8 @@
 import math
 
 from transduce.config import ModelConfig
+from transduce.errors import ConfigError
+from transduce.machine import memory
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -34,6 +36,21 @@ def parameter_shapes(config: ModelConfig) -> Shapes:
 
 def parameter_count(shapes: Shapes) -> int:
     return sum(map(math.prod, shapes.values()))
+
+
+def check_memory(config: ModelConfig, copies: int = 1) -> None:
+    """Raises ConfigError if so many float32 copies of the weights are more than the memory.
+
+    Training needs four: the weights, their gradients and Adam's two moments.
+    """
+    parameters = parameter_count(parameter_shapes(config))
+    needed, there = 4 * copies * parameters, memory()
+    if needed > there:
+        raise ConfigError(
+            f"the network has {parameters:,} parameters, which need {needed / 2**30:,.1f} GiB, "
+            f"but this machine has {there / 2**30:,.1f} GiB of memory: make model.d_model, "
+            "model.d_ff, model.n_layers or the vocabulary smaller"
+        )
 
 
 def _attention(config: ModelConfig) -> Shapes:

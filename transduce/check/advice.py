@@ -1,6 +1,5 @@
 """What a careful colleague would say before the run is started."""
 
-import os
 from collections.abc import Mapping
 
 from transduce.check.overlap import RUN, Overlap
@@ -9,6 +8,7 @@ from transduce.check.text import Survey
 from transduce.check.timing import Timing
 from transduce.check.vocabulary import RARE, Vocabulary
 from transduce.config import Config
+from transduce.machine import memory
 
 MUCH = 0.1  # of the pairs dropped, or of a side's text in single bytes
 
@@ -49,7 +49,7 @@ def warnings_of(
     peak = network.memory.estimated_peak
     if timing and timing.peak_memory:
         peak = timing.peak_memory
-    here = installed_memory()
+    here = memory()
     if (timing is None or timing.device == "cpu") and peak > 0.9 * here:
         warnings.append(
             f"training would take about {peak / 2**30:.1f} GiB of memory, and this machine has "
@@ -71,8 +71,3 @@ def _of_overlap(name: str, overlap: Overlap) -> list[str]:
             "training data"
         )
     return warnings
-
-
-def installed_memory() -> int:
-    """Bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -43,6 +43,8 @@ OUT_OF_MEMORY = "there is not enough memory: use a smaller model, smaller batche
 # torch raises RuntimeError where a tensor does not fit
 TORCH_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
+LONGEST_WORD = 400  # characters that a word of an error sentence is shown in full
+
 
 class Verbs(click.Group):
     """Loads a verb when it is asked for, and turns every mistake of a user into one line."""
@@ -147,7 +149,8 @@ def _words(args: Sequence[str] | None = None, *_: Any, **__: Any) -> Sequence[st
 
 
 def _complain(sentence: str) -> None:
-    click.echo("transduce: " + " ".join(sentence.split()), err=True)
+    words = (w if len(w) <= LONGEST_WORD else f"{w[:100]}…{w[-20:]}" for w in sentence.split())
+    click.echo("transduce: " + " ".join(words), err=True)
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from transduce.cli.bench_bleu import bleu
-from transduce.cli.options import ManyFiles, as_json, batch_size, beam_width
+from transduce.cli.options import ManyFiles, NewFile, as_json, batch_size, beam_width
 
 if TYPE_CHECKING:
     from transduce.bench.report import Report
 
 at_least_one = click.IntRange(min=1)
-output_file = click.option(
-    "--output", type=click.Path(path_type=Path), help="Also write JSON to this file."
-)
+output_file = click.option("--output", type=NewFile(), help="Also write JSON to this file.")
 
 
 @click.group("bench")

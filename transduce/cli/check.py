@@ -40,9 +40,14 @@ def check_command(
 
     from transduce.check import report
     from transduce.check.preflight import check
+    from transduce.corpus.reading import STDIN, open_bytes
     from transduce.train.progress import display
     from transduce.train.run import Run
 
+    for file in test:  # the last to be read, after minutes
+        if str(file) != STDIN:
+            with open_bytes(file):
+                pass
     with tempfile.TemporaryDirectory(prefix="transduce-check-") as folder:
         run = Run(Path(folder))
         settings, inputs = options.resolve_training(

@@ -23,7 +23,7 @@ from transduce.cli.options import as_json
 @click.option("--model", type=click.Path(path_type=Path), help="Model directory [the bundled one].")
 @click.option(
     "--seed",
-    type=int,
+    type=click.IntRange(0, 2**63 - 1),
     help="Not a trained model but a tiny one of random weights: every number fits the page.",
 )
 @as_json

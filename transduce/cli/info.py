@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import as_json
+from transduce.cli.options import NewFile, as_json
 
 
 @click.command("info", short_help="Describe a model directory or a run.")
 @click.argument("directory", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=NewFile(),
     help="Draw the learning curve of a run: .svg .png .pdf",
 )
 @as_json

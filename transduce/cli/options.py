@@ -1,6 +1,7 @@
 """Options that several verbs share."""
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,19 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not a number.", param, ctx)
         return number
+
+
+class NewFile(click.Path):
+    """A file to write: it may not be a directory, and its own directory must exist."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        file = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not file.parent.is_dir():
+            self.fail(f"there is no directory {file.parent}", param, ctx)
+        return file
 
 
 beam_width = click.IntRange(1, LARGEST_BEAM)
@@ -91,14 +105,18 @@ class ManyFiles(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
-        option = ""
+        option, bare = "", False
         for word in args:
             if word in self.GREEDY:
-                option = word
+                spread += [option] if bare else []
+                option, bare = word, True
                 continue
             if word.startswith("-") and word != "-":
+                spread += [option] if bare else []
                 option = ""
             spread += [option, word] if option else [word]
+            bare = False
+        spread += [option] if bare else []  # an option without a value, which click names
         return super().parse_args(ctx, spread)
 
 
@@ -114,6 +132,7 @@ def resolve_training(
     """The settings and the text of a run: as given, or as it began where nothing is given."""
     from transduce.config import resolve
     from transduce.errors import InputError
+    from transduce.shapes import check_memory
     from transduce.tasks import TRANSLATION, task_of
     from transduce.train.inputs import Inputs, builtin_inputs, read_inputs
     from transduce.train.run import read_config
@@ -125,10 +144,12 @@ def resolve_training(
         inputs = Inputs(named.text_of(train), named.text_of(valid) if valid else None, task=named)
     else:
         inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
-    if run.config.exists() and not (preset or config or overrides):
+    if run.config.exists() and not (preset is not None or config or overrides):
         return read_config(run), inputs
     default = "builtin" if inputs.builtin else "base"
-    return resolve(preset or default, config, overrides), inputs
+    settings = resolve(default if preset is None else preset, config, overrides)
+    check_memory(settings.model)
+    return settings, inputs
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -23,7 +23,7 @@ def params(as_json: bool) -> None:
 
 
 @paper_command.command("figure1")
-@click.option("--output", required=True, type=click.Path(path_type=Path), help=".svg .png .pdf")
+@click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
 @options.settings
 def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
     """Draw the architecture of any configuration from the real module tree."""

@@ -42,6 +42,7 @@ class ModelDirectory:
     def open(cls, path: Path | str) -> "ModelDirectory":
         """Verifies a directory before any weight is read; raises ModelError if it is not whole."""
         path = Path(path)
+        atomic.recover(path)
         values = read_description(path)
         optional = [name for name in (*TOKENIZER_FILES, SHORTLIST) if (path / name).is_file()]
         sums = verify_checksums(path, [CONFIG, WEIGHTS, CARD, *optional])

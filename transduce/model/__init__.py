@@ -4,6 +4,7 @@ from transduce.config import ModelConfig
 from transduce.errors import ModelError
 from transduce.model.network import Network, count_parameters
 from transduce.model.transformer import AttentionMaps, Cache, Memory, Transformer
+from transduce.shapes import check_memory
 
 __all__ = [
     "AttentionMaps",
@@ -21,6 +22,7 @@ KINDS: dict[str, type[Transformer]] = {"transformer": Transformer}
 
 def build_network(config: ModelConfig) -> Network:
     """A network of the kind that the settings name, with fresh weights."""
+    check_memory(config)
     return KINDS[config.kind](config)
 
 

@@ -14,6 +14,7 @@ from transduce.errors import UserError
 from transduce.model import build_network
 from transduce.schedule import learning_rate
 from transduce.search import GREEDY, Search
+from transduce.shapes import check_memory
 from transduce.train import state
 from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import Prepared
@@ -60,6 +61,8 @@ class Trainer:
 
     def _new_learner(self) -> Learner:
         seed_step(self.config.train.seed, 0, 0, 0)  # every process draws the same weights
+        if self.processes.device.type == "cpu":
+            check_memory(self.config.model, copies=4)
         model = build_network(self.config.model).to(self.processes.device)
         return Learner(model, self.config.train.ema)
 

@@ -191,6 +191,7 @@ def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) 
     found: list[Position] = []
 
     def choose() -> str:
+        atomic.remove_leftovers(folder)
         for path in reversed(numbered(folder)):
             try:
                 found.append(load(path, learner))

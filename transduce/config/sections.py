@@ -1,15 +1,13 @@
-"""Settings. The defaults are the paper; a preset, a file or `--set` is a difference from it."""
+"""The sections of settings; their defaults are the paper."""
 
-import difflib
 import reprlib
-import tomllib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from transduce.errors import ConfigError
+from transduce.config.presets import preset
+from transduce.errors import ConfigError, nearest
 
 # Bounds are far beyond what anybody trains, but keep a slip from allocating or running for hours.
 Size = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -19,8 +17,6 @@ Count = Annotated[int, Field(ge=1, le=10**12)]
 Id = Annotated[int, Field(ge=0, le=10**12)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0, le=1e6)]
-
-LARGEST_FILE = 2**20  # bytes of a settings file
 
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
@@ -199,159 +195,6 @@ class Config(Section):
     train: TrainConfig = Field(default_factory=TrainConfig)
 
 
-Difference = dict[str, dict[str, Any]]
-
-BIG: Difference = {
-    "model": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "p_drop": 0.3},
-    "train": {"steps": 300_000},
-}
-
-# Every row of Table 3, in the paper's order and as a difference from the base model.
-TABLE_3: dict[str, Difference] = {
-    "base": {},
-    "base-h1": {"model": {"n_heads": 1, "d_k": 512, "d_v": 512}},
-    "base-h4": {"model": {"n_heads": 4, "d_k": 128, "d_v": 128}},
-    "base-h16": {"model": {"n_heads": 16, "d_k": 32, "d_v": 32}},
-    "base-h32": {"model": {"n_heads": 32, "d_k": 16, "d_v": 16}},
-    "base-dk16": {"model": {"d_k": 16}},
-    "base-dk32": {"model": {"d_k": 32}},
-    "base-n2": {"model": {"n_layers": 2}},
-    "base-n4": {"model": {"n_layers": 4}},
-    "base-n8": {"model": {"n_layers": 8}},
-    "base-d256": {"model": {"d_model": 256, "d_k": 32, "d_v": 32}},
-    "base-d1024": {"model": {"d_model": 1024, "d_k": 128, "d_v": 128}},
-    "base-ff1024": {"model": {"d_ff": 1024}},
-    "base-ff4096": {"model": {"d_ff": 4096}},
-    "base-drop0": {"model": {"p_drop": 0.0}},
-    "base-drop2": {"model": {"p_drop": 0.2}},
-    "base-ls0": {"train": {"label_smoothing": 0.0}},
-    "base-ls2": {"train": {"label_smoothing": 0.2}},
-    "base-learned": {"model": {"positions": "learned"}},
-    "big": BIG,
-}
-
-PRESETS: dict[str, Difference] = {
-    **TABLE_3,
-    "small": {
-        "model": {"vocab_size": 16_000, "d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 4},
-        "data": {"vocab_size": 16_000},
-        "train": {
-            "steps": 20_000,
-            "tokens_per_batch": 4096,
-            "warmup_steps": 2000,
-            "checkpoint_steps": 500,
-        },
-    },
-    "tiny": {
-        "model": {"vocab_size": 10_000, "d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 4},
-        "data": {"vocab_size": 10_000},
-        "train": {
-            "steps": 6000,
-            "tokens_per_batch": 2048,
-            "warmup_steps": 1000,
-            "checkpoint_steps": 200,
-        },
-    },
-    # The built-in corpus in about three minutes on two cores: its German follows from its English
-    # without doubt, so neither dropout nor smoothing helps; small steps, many averaged.
-    "builtin": {
-        "model": {
-            "vocab_size": 4000,
-            "d_model": 128,
-            "d_ff": 512,
-            "n_heads": 4,
-            "n_layers": 2,
-            "p_drop": 0.0,
-        },
-        "data": {"vocab_size": 4000},
-        "train": {
-            "steps": 3000,
-            "tokens_per_batch": 1024,
-            "warmup_steps": 400,
-            "lr_factor": 0.9,
-            "label_smoothing": 0.0,
-            "log_steps": 100,
-            "validate_steps": 500,
-            "checkpoint_steps": 50,
-            "keep": 10,
-            "average": 10,
-        },
-    },
-}
-
-
-def preset(name: str) -> Difference:
-    """A named difference from the paper's base model."""
-    if name not in PRESETS:
-        raise ConfigError(f"unknown preset {name}{_nearest(name, PRESETS)}")
-    return PRESETS[name]
-
-
-def resolve(
-    preset_name: str = "base", file: Path | None = None, overrides: Iterable[str] = ()
-) -> Config:
-    """The settings of a preset, changed by a TOML file, changed by `section.key=value` items."""
-    values: dict[str, dict[str, Any]] = {}
-    differences = [preset(preset_name)]
-    if file is not None:
-        differences.append(read_toml(file))
-    differences.extend(parse_override(item) for item in overrides)
-    for difference in differences:
-        for section, changes in difference.items():
-            values.setdefault(section, {}).update(changes)
-    return config_of(values)
-
-
-def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
-    """Checked settings from plain nested values, as TOML and JSON give them."""
-    sections: dict[str, Section] = {}
-    for name, changes in values.items():
-        field = Config.model_fields.get(name)
-        if field is None or field.annotation is None:
-            raise ConfigError(f"unknown section {name}{_nearest(name, Config.model_fields)}")
-        sections[name] = field.annotation(**changes)
-    return Config(**sections)  # type: ignore[arg-type]
-
-
-def read_toml(file: Path) -> Difference:
-    """A settings file: sections of differences from the paper."""
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise ConfigError(f"settings file {file} is larger than {LARGEST_FILE:,} bytes")
-        sections = tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
-    except FileNotFoundError:
-        raise ConfigError(f"no settings file {file}") from None
-    except RecursionError:
-        raise ConfigError(f"settings file {file} is nested too deeply") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"settings file {file} cannot be read: {error}") from None
-    for name, changes in sections.items():
-        if not isinstance(changes, dict):
-            raise ConfigError(f"{file}: {name} is not a section: write [{name}] above its settings")
-    return sections
-
-
-def parse_override(item: str) -> Difference:
-    """`section.key=value` with a TOML value; a bare word is a string.
-
-    >>> parse_override("model.n_heads=4")
-    {'model': {'n_heads': 4}}
-    """
-    path, equals, text = item.partition("=")
-    section, dot, key = path.strip().partition(".")
-    if not (equals and dot and section and key):
-        raise ConfigError(f"cannot read the setting {item!r}: write section.key=value")
-    if section not in Config.model_fields:
-        raise unknown_setting(f"{section}.{key}", setting_names(Config))
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):
-        value = text
-    return {section: {key: value}}
-
-
 def setting_names(section: type[Section]) -> list[str]:
     """Every name that `--set` takes, within a section or in all of them."""
     if section is not Config:
@@ -364,13 +207,7 @@ def setting_names(section: type[Section]) -> list[str]:
 
 
 def unknown_setting(name: str, known: Iterable[str]) -> ConfigError:
-    return ConfigError(f"unknown setting {name}{_nearest(name, known)}")
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+    return ConfigError(f"unknown setting {name}{nearest(name, known)}")
 
 
 def _sentence(section: str, error: ValidationError) -> str:

@@ -1,0 +1,526 @@
+"""Mistakes typed at the command line: each ends soon, with exit code 2 and one sentence."""
+
+import faulthandler
+import gzip
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import digits
+import pytest
+from click.testing import CliRunner
+
+import transduce
+from transduce.cli import main
+
+SECONDS = 30  # a case takes far less; under load a machine may be slow
+LONG = "x" * 300  # no file system takes a name of this length
+WORD = "a" * 40_000
+
+# command | what the sentence must contain, after "+" if other messages precede it; the files are
+# those of `workspace`, and {…} stand for words that cannot be typed here
+MISTAKES = {
+    "verbs": """
+        trian                                                | No such command 'trian'
+        Translate hello                                      | No such command 'Translate'
+        --verbose                                            | No such option
+        "" x                                                 | No such command
+        {word}                                               | No such command
+        translate --modle model hello                        | No such option '--modle'
+        train                                                | Missing argument 'RUN'
+        check extra                                          | unexpected extra argument
+        score                                                | Missing argument 'SRC'
+        score src.txt                                        | Missing argument 'TGT'
+        score src.txt tgt.txt more.txt                       | unexpected extra argument
+        evaluate                                             | Missing argument 'SRC'
+        evaluate src.txt                                     | Missing argument 'REF'
+        average                                              | Missing argument 'RUN'
+        average run other                                    | unexpected extra argument
+        explain                                              | Missing argument 'TEXT'
+        explain one two                                      | unexpected extra argument
+        info model more                                      | unexpected extra argument
+        import hf out                                        | Missing option '--from'
+        import --from huggingface hf                         | Missing argument 'OUT'
+        export out --model model                             | Missing option '--to'
+        export --to huggingface --model model                | Missing argument 'OUT'
+        export --to huggingface out                          | Missing option '--model'
+        paper table9                                         | No such command 'table9'
+        paper params extra                                   | unexpected extra argument
+        paper figure1                                        | Missing option '--output'
+        bench speed                                          | No such command 'speed'
+        bench translate                                      | Missing option '--model'
+        bench bleu                                           | Missing option '--train'
+    """,
+    "numbers": """
+        translate --beam 0 hello                             | --beam
+        translate --beam -4 hello                            | --beam
+        translate --beam four hello                          | --beam
+        translate --beam 4.5 hello                           | --beam
+        translate --beam 100000 hello                        | --beam
+        translate --beam 99999999999999999999 hello          | --beam
+        translate --beam                                     | --beam
+        translate --alpha -1 hello                           | --alpha
+        translate --alpha nan hello                          | --alpha
+        translate --alpha inf hello                          | --alpha
+        translate --alpha 1e308 hello                        | --alpha
+        translate --alpha 1e400 hello                        | --alpha
+        translate --alpha much hello                         | --alpha
+        translate --batch-size 0 hello                       | --batch-size
+        translate --batch-size 1000000000 hello              | --batch-size
+        translate --batch-size x hello                       | --batch-size
+        translate --n-best 0 hello                           | --n-best
+        translate --n-best 5 hello                           | needs a beam at least as wide
+        translate --n-best 1000000000 hello                  | --n-best
+        translate --penalty marian hello                     | --penalty
+        score src.txt tgt.txt --alpha nan                    | --alpha
+        score src.txt tgt.txt --alpha 1e308                  | --alpha
+        score src.txt tgt.txt --batch-size 0                 | --batch-size
+        score src.txt tgt.txt --batch-size 1000000000        | --batch-size
+        evaluate src.txt tgt.txt --beam 100000               | --beam
+        evaluate src.txt tgt.txt --alpha inf                 | --alpha
+        evaluate src.txt tgt.txt --batch-size -1             | --batch-size
+        average run --last 0                                 | --last
+        average run --last many                              | --last
+        average run --dtype int3                             | int3
+        explain hello --layer 0                              | --layer
+        explain hello --layer 99                             | layer
+        explain hello --head 0                               | --head
+        explain hello --head 1000000000000                   | head
+        explain hello --seed x                               | --seed
+        explain hello --seed 1e3                             | --seed
+        explain hello --seed 99999999999999999999999         | --seed
+        explain hello --seed -99999999999999999999999        | --seed
+        explain hello --kind sideways                        | --kind
+        bench model --repeat 0                               | --repeat
+        bench model --batch 0                                | --batch
+        bench model --length -1                              | --length
+        bench model --length many                            | --length
+        bench model --batch 100000000000                     | --batch
+        bench train --steps 0                                | --steps
+        bench train --tokens -5                              | --tokens
+        bench translate --model model --lines 0              | --lines
+        bench translate --model model --beam 0               | --beam
+        bench translate --model model --beam 100000          | --beam
+        bench translate --model model --rounds 0             | --rounds
+        bench bleu --train src.txt tgt.txt --valid src.txt tgt.txt --epochs 0 | --epochs
+        bench bleu --train src.txt tgt.txt --valid src.txt tgt.txt --every 0  | --every
+    """,
+    "settings": """
+        train new --preset huge                              | unknown preset huge
+        train new --preset bse                               | did you mean base
+        train new --preset ""                                | unknown preset
+        train new --config missing.toml                      | missing.toml
+        train new --config dir                               | dir
+        train new --config binary.bin                        | binary.bin
+        train new --config broken.toml                       | broken.toml
+        train new --config deep.toml                         | deep.toml
+        train new --config deep-tables.toml                  | model.a
+        train new --config bare.toml                         | is not a section
+        train new --config section.toml                      | unknown section
+        train new --config number.toml                       | number.toml
+        train new --config {long}                            | File name too long
+        train new --config file/x.toml                       | Not a directory
+        train new --set model.n_head=4                       | did you mean model.n_heads
+        train new --set n_heads=4                            | write section.key=value
+        train new --set model.n_heads                        | write section.key=value
+        train new --set =                                    | write section.key=value
+        train new --set modle.n_heads=4                      | unknown setting modle.n_heads
+        train new --set model.n_heads=four                   | model.n_heads
+        train new --set model.n_heads=0                      | model.n_heads
+        train new --set model.n_heads=7                      | not divisible
+        train new --set model.d_model=33 --set model.n_heads=3 | is odd
+        train new --set model.p_drop=1.5                     | model.p_drop
+        train new --set model.p_drop=nan                     | model.p_drop
+        train new --set model.norm=both                      | model.norm
+        train new --set model.n_layers=10000000              | model.n_layers
+        train new --set model.d_model=10000000               | model.d_model
+        train new --set model.d_ff=1000000000000             | model.d_ff
+        train new --set model.n_heads=99999999999999999999999 | model.n_heads
+        train new --set model.vocab_size=1000000000000       | model.vocab_size
+        train new --set model.max_positions=1000000000000    | model.max_positions
+        train new --set data.vocab_size=1000000000000        | data.vocab_size
+        train new --set data.vocab_size=-1                   | data.vocab_size
+        train new --set data.max_ratio=0                     | data.max_ratio
+        train new --set data.max_ratio=nan                   | data.max_ratio
+        train new --set train.steps=0                        | train.steps
+        train new --set train.steps=1e6                      | train.steps
+        train new --set train.seed=-1                        | train.seed
+        train new --set train.seed=99999999999999999999999   | train.seed
+        train new --set train.lr_factor=inf                  | train.lr_factor
+        train new --set train.label_smoothing=1              | train.label_smoothing
+        train new --set train.precision=float8               | train.precision
+        train new --set train.compile=maybe                  | train.compile
+        train new --set train.clip_norm=0                    | train.clip_norm
+        train new --set {deep}                               | unknown setting
+        train new --set model.n_heads={deep}                 | model.n_heads
+        train new --set model.n_heads={brackets}             | model.n_heads
+        check --preset huge                                  | unknown preset huge
+        check --set train.steps=x                            | train.steps
+        check --set model.d_model=10000000                   | model.d_model
+        check --config deep.toml                             | deep.toml
+        paper figure1 --output f.svg --preset nothing        | unknown preset nothing
+        paper figure1 --output f.svg --set model.n_layers=10000000 | model.n_layers
+        bench bleu --train src.txt tgt.txt --valid src.txt tgt.txt --preset huge | unknown preset
+        bench model --shape huge                             | huge
+        bench train --shape huge                             | huge
+    """,
+    "training files": """
+        train new --train                                    | --train
+        train new --train missing.en missing.de              | there is no file missing.en
+        train new --train src.txt                            | line 1 has 0 tabs
+        train new --train src.txt missing.de                 | missing.de
+        train new --train src.txt tgt.txt src.txt            | 3 files
+        train new --train src.txt short.txt                  | must be line-aligned
+        train new --train src.txt src.txt                    | given for both sides
+        train new --train empty.txt empty2.txt               | there are no sentence pairs
+        train new --train dir dir                            | is a directory
+        train new --train binary.bin binary.bin              | given for both sides
+        train new --train src.txt binary.bin                 | binary.bin, line 1 is not UTF-8
+        train new --train latin1.txt tgt.txt                 | is not UTF-8
+        train new --train utf16.txt tgt.txt                  | UTF-16
+        train new --train cut.txt.gz tgt.txt                 | is damaged
+        train new --train fake.gz tgt.txt                    | fake.gz
+        train new --train tabs.tsv                           | has 2 tabs, not one
+        train new --train bad.jsonl                          | is not JSON
+        train new --train deep.jsonl                         | is not JSON
+        train new --train keys.jsonl                         | needs an object
+        train new --train src.txt tgt.txt                    | too few
+        train new --train pairs.tsv --valid missing.tsv      | missing.tsv
+        train new --train pairs.tsv --valid src.txt          | src.txt
+        train new --valid pairs.tsv                          | --valid without --train
+        train new --train {long} {long}                      | File name too long
+        train new --train file/a file/b                      | Not a directory
+        train new --task parsing                             | parsing
+        train file                                           | file
+        train file/run                                       | Not a directory
+        train /proc/run                                      | /proc/run
+        train {long}                                         | File name too long
+        train {nul}                                          | NUL
+        train run --set train.seed=7                         | was begun with
+        train run --preset tiny                              | was begun with
+        train run --train src.txt tgt.txt                    | other text
+        check --train missing.tsv                            | there is no file missing.tsv
+        check --train src.txt short.txt                      | must be line-aligned
+        check --train dir                                    | is a directory
+        check --train pairs.tsv --test missing.tsv           | missing.tsv
+        check --train pairs.tsv --test pairs.tsv tgt.txt src.txt | 3 files
+        check --valid pairs.tsv                              | --valid without --train
+        check --train {nul}                                  | NUL
+        bench bleu --train missing.tsv --valid pairs.tsv --output out | there is no file missing.tsv
+        bench bleu --train pairs.tsv --valid pairs.tsv --output file  | file
+        bench bleu --train pairs.tsv --valid pairs.tsv --against marian --output out | marian
+        bench train --train missing.en missing.de --steps 1  | missing.en
+        bench train --against marian                         | marian
+    """,
+    "text": """
+        translate --input missing.txt                        | there is no file missing.txt
+        translate --input dir                                | is a directory
+        translate --input file/x                             | file/x
+        translate --input {long}                             | File name too long
+        translate --input {nul}                              | NUL
+        translate --input cut.txt.gz                         | + is damaged
+        translate --input src.txt hello                      | translate one or the other
+        translate --resume hello                             | name it with --output
+        translate --alignments hello                         | add it
+        translate --output dir hello                         | is a directory
+        translate --output nowhere/out.txt hello             | there is no directory nowhere
+        translate --output file/out.txt hello                | file
+        translate --output /proc/out.txt hello               | /proc/out.txt
+        translate --output /proc/self/mem/x hello            | /proc/self/mem
+        translate --output {long} hello                      | File name too long
+        translate --output {nul} hello                       | NUL
+        translate --output "" hello                          | directory
+        translate --output /dev/full hello                   | No space left
+        translate --output out.txt --resume --n-best 2 hello | it needs --json
+        translate --output /dev/null --resume hello          | cannot be resumed
+        translate --engine marian hello                      | --engine
+        translate --device gpu hello                         | --device
+        score missing.txt tgt.txt                            | there is no file missing.txt
+        score src.txt missing.txt                            | there is no file missing.txt
+        score src.txt short.txt                              | must be line-aligned
+        score src.txt dir                                    | is a directory
+        score src.txt src.txt                                | given for both sides
+        score - -                                            | standard input
+        score empty.txt empty2.txt                           | there are no sentence pairs
+        score src.txt binary.bin                             | is not UTF-8
+        score {long} tgt.txt                                 | File name too long
+        score {nul} tgt.txt                                  | NUL
+        evaluate missing.txt tgt.txt                         | there is no file missing.txt
+        evaluate src.txt missing.txt                         | there is no file missing.txt
+        evaluate src.txt short.txt                           | line
+        evaluate src.txt dir                                 | dir
+        evaluate empty.txt empty2.txt                        | empty
+        evaluate - -                                         | standard input
+        evaluate src.txt binary.bin                          | binary.bin
+        evaluate src.txt tgt.txt --ref missing.txt           | missing.txt
+        evaluate src.txt tgt.txt --ref short.txt             | short.txt
+        evaluate src.txt tgt.txt --translations missing.txt  | missing.txt
+        evaluate src.txt tgt.txt --translations short.txt    | short.txt
+        evaluate src.txt tgt.txt --translations tgt.txt --model model | leave out --model
+        evaluate src.txt tgt.txt --translations tgt.txt --against missing.txt | missing.txt
+        evaluate src.txt tgt.txt --translations tgt.txt --against dir | dir
+        evaluate src.txt tgt.txt --output dir                | dir
+        evaluate src.txt tgt.txt --output file/out           | file
+        evaluate src.txt tgt.txt --output nowhere/out        | nowhere
+        evaluate src.txt tgt.txt --output /proc/out          | /proc
+        evaluate src.txt tgt.txt --output src.txt            | src.txt
+        evaluate src.txt tgt.txt --output {long}             | File name too long
+        evaluate src.txt tgt.txt --record dir                | dir
+        evaluate src.txt tgt.txt --record file/out.json      | file
+        evaluate src.txt tgt.txt --record nowhere/out.json   | nowhere
+        evaluate src.txt tgt.txt --record tgt.txt            | tgt.txt
+        evaluate src.txt tgt.txt --record /proc/out.json     | /proc
+        evaluate src.txt tgt.txt --record {nul}              | NUL
+        evaluate src.txt tgt.txt --title mine                | --record
+        evaluate src.txt tgt.txt --card                      | --model
+        evaluate src.txt tgt.txt --language klingon          | klingon
+        explain ""                                           | there is no word to explain
+        explain {word}                                       | at most 256
+        explain {words} --seed 1                             | at most 256
+        explain hello --from absent                          | absent
+        explain hello --target x --seed 1 --model model      | --seed
+        explain hello --kind cross --target {words}          | at most 256
+    """,
+    "models": """
+        translate --model missing hello                      | missing
+        translate --model file hello                         | file
+        translate --model file/x hello                       | file/x
+        translate --model dir hello                          | dir
+        translate --model full hello                         | full
+        translate --model run hello                          | run
+        translate --model {long} hello                       | File name too long
+        translate --model {nul} hello                        | NUL
+        translate --model "" hello                           | config.json
+        score src.txt tgt.txt --model missing                | missing
+        score src.txt tgt.txt --model file                   | file
+        evaluate src.txt tgt.txt --model missing             | missing
+        evaluate src.txt tgt.txt --model full                | full
+        evaluate src.txt tgt.txt --against full              | full
+        explain hello --model missing                        | missing
+        explain hello --model full                           | full
+        info missing                                         | missing
+        info file                                            | file
+        info file/x                                          | file/x
+        info dir                                             | dir
+        info full                                            | full
+        info {long}                                          | File name too long
+        info {nul}                                           | NUL
+        info model --output curve.svg                        | is not a run
+        info run --output curve.txt                          | curve.txt
+        info run --output nowhere/curve.svg                  | nowhere
+        info run --output file/curve.svg                     | file
+        info run --output /proc/curve.svg                    | /proc
+        info run --output dir                                | dir
+        average missing                                      | is not a run
+        average file                                         | is not a run
+        average dir                                          | is not a run
+        average model                                        | is not a run
+        average {long}                                       | File name too long
+        average run --output full                            | is not empty
+        average run --output file                            | file
+        average run --output file/out                        | + file
+        average run --output /proc/out                       | + /proc
+        average run --output {long}                          | + File name too long
+        average run --note missing.md                        | missing.md
+        average run --note dir                               | dir
+        average run --note binary.bin                        | binary.bin
+        import --from marian hf out                          | --from
+        import --from huggingface missing out                | missing
+        import --from huggingface file out                   | file
+        import --from huggingface dir out                    | dir
+        import --from huggingface full out                   | full
+        import --from huggingface hf-broken out              | hf-broken
+        import --from huggingface hf-deep out                | nested too deeply
+        import --from huggingface hf-other out               | hf-other
+        import --from huggingface hf-empty out               | hf-empty
+        import --from huggingface hf-huge out                | hf-huge
+        import --from huggingface model full                 | is not empty
+        import --from huggingface {nul} out                  | NUL
+        export --to onnx out --model model                   | --to
+        export --to huggingface out --model missing          | missing
+        export --to huggingface out --model full             | full
+        export --to huggingface full --model model           | is not empty
+        export --to huggingface file --model model           | file
+        export --to huggingface file/out --model run/model   | file
+        export --to huggingface /proc/out --model run/model  | /proc
+        export --to huggingface {long} --model model         | File name too long
+        export --to ctranslate2 out --model missing          | missing
+        export --to ctranslate2 file/out --model model       | file
+        export --to ctranslate2 /proc/out --model model      | /proc
+        export --to ctranslate2 full --model model           | is not empty
+        export --to ctranslate2 out --model model --sentences missing.txt | missing.txt
+        export --to ctranslate2 out --model model --sentences dir | dir
+        export --to huggingface out --model model --sentences binary.bin | binary.bin
+        paper figure1 --output f.txt                         | f.txt
+        paper figure1 --output f                             | f
+        paper figure1 --output dir                           | dir
+        paper figure1 --output nowhere/f.svg                 | nowhere
+        paper figure1 --output file/f.svg                    | file
+        paper figure1 --output /proc/f.svg                   | /proc
+        paper figure1 --output {long}.svg                    | File name too long
+        paper figure1 --output {nul}.svg                     | NUL
+        bench translate --model missing                      | missing
+        bench translate --model full                         | full
+        bench translate --model model --against marian       | marian
+        bench translate --model model --input missing.txt    | missing.txt
+        bench translate --model model --input src.txt --ref short.txt | short.txt
+        bench translate --model model --output file/out      | file
+    """,
+}
+
+
+def cases() -> Iterator[object]:
+    for group, table in MISTAKES.items():
+        for line in table.strip().splitlines():
+            command, _, needle = (part.strip() for part in line.partition(" | "))
+            yield pytest.param(command, needle, id=f"{group}: {command}")
+
+
+def words_of(command: str) -> list[str]:
+    names = {
+        "{long}": LONG,
+        "{nul}": "a\0b",
+        "{word}": WORD,
+        "{words}": "a " * 20_000,
+        "{deep}": "a." * 20_000 + "a=1",
+        "{brackets}": "[" * 20_000,
+    }
+    words = []
+    for word in shlex.split(command):
+        for name, meaning in names.items():
+            word = word.replace(name, meaning)
+        words.append(word)
+    return words
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of every wrong kind, a model and a run that has been trained for two steps."""
+    place = tmp_path_factory.mktemp("mistakes")
+    texts = {
+        "src.txt": "Hello.\nGood morning.\nWhere is the station?\n",
+        "tgt.txt": "Hallo.\nGuten Morgen.\nWo ist der Bahnhof?\n",
+        "short.txt": "Hallo.\nGuten Morgen.\n",
+        "empty.txt": "",
+        "empty2.txt": "",
+        "file": "a file\n",
+        "tabs.tsv": "a\tb\tc\n",
+        "bad.jsonl": "{oops\n",
+        "deep.jsonl": '{"source": ' + "[" * 50_000 + "\n",
+        "keys.jsonl": '{"a": 1}\n',
+        "fake.gz": "\x1f",
+        "broken.toml": "[model\n",
+        "deep.toml": "[model]\nd_model = " + "[" * 50_000 + "\n",
+        "deep-tables.toml": "[model" + ".a" * 20_000 + "]\n",
+        "bare.toml": "d_model = 4\n",
+        "section.toml": "[modle]\nd_model = 4\n",
+        "number.toml": "[model]\nd_model = " + "9" * 10_000 + "\n",
+        "full/notes.txt": "not a model\n",
+        "hf-broken/config.json": "{oops",
+        "hf-broken/model.safetensors": "x",
+        "hf-deep/config.json": "[" * 50_000,
+        "hf-deep/model.safetensors": "x",
+        "hf-other/config.json": '{"model_type": "bert"}',
+        "hf-other/model.safetensors": "x",
+        "hf-empty/config.json": "",
+        "hf-huge/config.json": '{"model_type": "marian", "vocab_size": 1000000000000}',
+        "hf-huge/model.safetensors": "x",
+    }
+    for name, text in texts.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text, "utf-8")
+    (place / "dir").mkdir()
+    (place / "binary.bin").write_bytes(bytes(range(255, 127, -1)) * 40)
+    (place / "latin1.txt").write_bytes("Grüße\nGrüße\nGrüße\n".encode("latin1"))
+    (place / "utf16.txt").write_bytes("a\nb\nc\n".encode("utf-16"))
+    (place / "fake.gz").write_bytes(b"\x1f\x8b not gzip")
+    (place / "cut.txt.gz").write_bytes(gzip.compress(os.urandom(5000))[:-100])
+    (place / "model").symlink_to(Path(transduce.__file__).with_name("bundled"))
+    digits.write(place / "pairs.tsv", digits.pairs(120, seed=1))
+    done = run("train", str(place / "run"), "--train", str(place / "pairs.tsv"), *SETTINGS)
+    assert done.exit_code == 0, done.stderr
+    return place
+
+
+SETTINGS = digits.settings(
+    *digits.SMALL, "train.steps=2", "train.checkpoint_steps=1", "train.validate_steps=2"
+)
+
+
+def run(*words: str):
+    """The command in this process, but stopped like a hung one after `SECONDS`."""
+
+    def hung(*_: object) -> None:
+        raise AssertionError(f"still running after {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.alarm(SECONDS)
+    faulthandler.dump_traceback_later(2 * SECONDS, exit=True)  # where it cannot be interrupted
+    try:
+        return CliRunner().invoke(main, words)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def check_explained(code: int, stderr: str, needle: str) -> None:
+    """One sentence, and the one that was expected."""
+    assert code == 2, stderr
+    before = r"(?:(?!transduce: )[^\n]+\n){0,3}" if needle.startswith("+") else ""
+    assert re.fullmatch(before + r"transduce: [^\n]+\n", stderr), stderr[-3000:]
+    assert needle.removeprefix("+ ") in stderr
+    assert len(stderr) < 1500, "too long to be read"
+
+
+@pytest.mark.parametrize(("command", "needle"), list(cases()))
+def test_a_mistake_gets_one_sentence(command, needle, workspace, monkeypatch) -> None:
+    monkeypatch.chdir(workspace)
+    before = sorted(workspace.iterdir())
+    done = run(*words_of(command))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    check_explained(done.exit_code, done.stderr, needle)
+    assert done.stdout == ""
+    left = [path for path in sorted(workspace.iterdir()) if path not in before]
+    assert all(path.name in ("new", "out") for path in left), left
+    for path in left:
+        shutil.rmtree(path)
+
+
+def test_there_are_at_least_150_mistakes() -> None:
+    assert len({case.values[0] for case in cases()}) >= 150
+
+
+HUNGRY = {
+    "train new --set model.d_model=99840 --set model.d_ff=9000000": "GiB of memory",
+    "train new --preset tiny --set model.n_layers=1000 --set model.d_model=8192": "GiB of memory",
+    "bench model --shape tiny --batch 4096 --length 4096": "not enough memory",
+}
+
+
+@pytest.mark.parametrize(("command", "needle"), HUNGRY.items())
+def test_a_mistake_that_asks_for_too_much_memory_is_a_sentence(command, needle, workspace) -> None:
+    """With 4 GB of address space, where the largest of these would take hundreds."""
+    done = subprocess.run(
+        [sys.executable, "-m", "transduce", *words_of(command)],
+        cwd=workspace,
+        env={**os.environ, "PYTHONPATH": str(Path(transduce.__file__).parents[1])},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30)),
+        capture_output=True,
+        text=True,
+        timeout=2 * SECONDS,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("transduce: ")
+    assert needle in last

@@ -1,0 +1,28 @@
+"""Settings. The defaults are the paper; a preset, a file or `--set` is a difference from it."""
+
+from transduce.config.presets import PRESETS, TABLE_3, preset
+from transduce.config.reading import config_of, parse_override, read_toml, resolve
+from transduce.config.sections import (
+    Config,
+    DataConfig,
+    ModelConfig,
+    Positions,
+    Section,
+    TrainConfig,
+)
+
+__all__ = [
+    "PRESETS",
+    "TABLE_3",
+    "Config",
+    "DataConfig",
+    "ModelConfig",
+    "Positions",
+    "Section",
+    "TrainConfig",
+    "config_of",
+    "parse_override",
+    "preset",
+    "read_toml",
+    "resolve",
+]
