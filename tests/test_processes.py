@@ -1,8 +1,12 @@
 """Several processes train one model, started by the real torchrun."""
 
+import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -51,6 +55,89 @@ def losses(run: Path) -> dict[int, float]:
     return {
         e["step"]: e["loss"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"
     }
+
+
+def together(body: str, *args: object) -> list[tuple[int, str]]:
+    """Runs a program in two processes that train together; their codes and messages."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = PROGRAM + textwrap.indent(textwrap.dedent(body), "    ")
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, args)],
+            env={**os.environ, **shared, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    return [(p.returncode, text) for p, text in zip(processes, outputs, strict=True)]
+
+
+PROGRAM = """
+import datetime, sys, time
+from pathlib import Path
+from torch.distributed import distributed_c10d
+from transduce.errors import UserError
+from transduce.train.processes import join
+with join() as processes:
+"""
+
+
+def test_the_others_wait_for_the_first_longer_than_a_reduction_may_take() -> None:
+    body = """
+    distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=3))
+    print(processes.from_first(lambda: time.sleep(6) or f"from {processes.rank}"))
+    print(processes.sum([processes.rank + 1.0]))
+    """
+    assert together(body) == [(0, "from 0\n[3.0]\n")] * 2
+
+
+def test_the_others_stop_when_the_first_fails() -> None:
+    body = """
+    try:
+        processes.from_first(lambda: 1 // 0 if processes.first else "")
+    except (UserError, ZeroDivisionError) as error:
+        print(error)
+    """
+    (_, first), (_, second) = together(body)
+    assert "division" in first
+    assert second == "the first process has stopped: its own message says why\n"
+
+
+def test_all_processes_continue_from_the_checkpoint_that_the_first_chooses(
+    tmp_path, corpus
+) -> None:
+    run = tmp_path / "run"
+    finish(start(1, run, corpus, "train.steps=10", "train.checkpoint_steps=5"))
+    folder = run / "checkpoints"
+    other = Path(shutil.copytree(folder, tmp_path / "other"))
+    shutil.rmtree(folder / "step-00000010")  # the others have one that the first has not
+    body = """
+    from transduce.model import build_network
+    from transduce.train.run import Run, read_config
+    from transduce.train.state import Learner, load_newest
+    learner = Learner(build_network(read_config(Run(Path(sys.argv[1]))).model))
+    folder = Path(sys.argv[2 if processes.first else 3])
+    try:
+        print(load_newest(folder, learner, print, processes).step)
+    except UserError as error:
+        print(error)
+    """
+    assert together(body, run, folder, other) == [(0, "5\n")] * 2
+    file = other / "step-00000005" / "state.json"
+    file.write_text(file.read_text("utf-8") + " ", "utf-8")
+    (_, first), (_, second) = together(body, run, folder, other)
+    assert first == "5\n"
+    assert second == (
+        f"process 1 cannot continue from {other / 'step-00000005'}, as the first one does "
+        f"({file} is damaged: its checksum is not the one in checksums.json): all processes must "
+        "see the same run directory\n"
+    )
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])

@@ -73,30 +73,71 @@ def step_reached(run: Path) -> int:
     return max((entry["step"] for entry in read_metrics(run / "metrics.jsonl")), default=0)
 
 
+def traces(run: Path) -> set[str]:
+    """How far a run has come: what it has prepared, trained and finished."""
+    patterns = {
+        "prepared": "prepared.json",
+        "trained": "checkpoints/step-*",
+        "finished": "model/config.json",
+    }
+    return {name for name, pattern in patterns.items() if list(run.glob(pattern))}
+
+
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_ends_with_the_very_same_weights(
+def test_a_run_killed_at_random_moments_of_its_life_ends_with_the_very_same_files(
     tmp_path, corpus, uninterrupted
 ) -> None:
-    run, moments = tmp_path / "killed", random.Random()
-    kills = 0
-    for _ in range(8):
+    """The moments are spread over preparing, training and finishing."""
+    run, rng = tmp_path / "killed", random.Random()
+    began = time.monotonic()
+    subprocess.run(command("train", "--help"), capture_output=True, check=True)
+    start_up = time.monotonic() - began
+    killed_at, phases = [], [set(), {"prepared"}, {"prepared", "trained"}]
+    for phase in (0, 0, 1, 2, 2, 2):
         process = subprocess.Popen(
             command(*words(run, corpus, *QUICK)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        target = step_reached(run) + moments.randint(1, 9)
-        while process.poll() is None and step_reached(run) < target:
-            time.sleep(moments.uniform(0.0, 0.02))
+        while process.poll() is None and not traces(run) >= phases[phase]:
+            time.sleep(0.005)
+        if phase == 2 and rng.random() < 0.5:  # in the last steps, or while the model is made
+            while process.poll() is None and step_reached(run) < 30:
+                time.sleep(0.005)
+        time.sleep(rng.uniform(0, 2 * start_up if phase == 0 else 0.3))
         if process.poll() is None:
+            killed_at.append(frozenset(traces(run)))
             process.kill()
-            kills += 1
         process.communicate()
-        if process.returncode == 0:
-            break
     train(run, corpus, *QUICK)
-    assert kills >= 3
-    assert final_weights(run) == final_weights(uninterrupted)
+    assert len(killed_at) >= 3
+    assert any("trained" not in found for found in killed_at)
+    ends = [
+        {name: content for name, content in contents(each).items() if name.startswith(kept)}
+        for each in (run, uninterrupted)
+        for kept in [("data/", "tokens.model", "model/model", "model/shortlist", "model/tokens")]
+    ]
+    assert ends[0] == ends[1]
     steps = [e["step"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"]
     assert steps == list(range(1, 31))  # no step is missing from the record, or there twice
+    assert not list(run.rglob("*.part")) + list(run.rglob("*.old"))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_while_the_data_is_prepared_stops_at_once(tmp_path, number, code) -> None:
+    run, text = tmp_path / "run", tmp_path / "train.tsv"
+    digits.write(text, digits.pairs(200_000, seed=1))
+    words = ["train", str(run), "--train", str(text), *digits.settings(*digits.SMALL)]
+    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
+    while not (run / "inputs.json").exists():
+        time.sleep(0.01)
+        assert process.poll() is None
+    time.sleep(0.5)
+    process.send_signal(number)
+    sent = time.monotonic()
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert time.monotonic() - sent < 5
+    assert message.endswith("stopped; the same command continues\n")
+    assert not (run / "checkpoints").exists()
 
 
 @pytest.mark.slow
@@ -471,6 +512,29 @@ def sign(folder: Path) -> None:
     files = [path for path in folder.iterdir() if path.name != "checksums.json"]
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+
+
+DAMAGED = b'[1]\n7\n{"step": "x"}\n\xff\xfe\x00\n' + b"[" * 100_000 + b"\n"
+
+
+def test_a_run_continues_with_a_damaged_record_lock_and_list_of_files(tmp_path, corpus) -> None:
+    run = tmp_path / "run"
+    train(run, corpus, *QUICK, "train.steps=10")
+    for name in ("metrics.jsonl", "lock", "inputs.json"):
+        (run / name).write_bytes(DAMAGED + (run / name).read_bytes())
+    alone = CliRunner().invoke(main, ["train", str(run)])
+    assert alone.exit_code == 2
+    assert "inputs.json cannot be read" in alone.stderr
+    assert "name the files again" in alone.stderr
+    result = train(run, corpus, *QUICK, "train.steps=12")
+    assert "continuing from step 10" in result.stderr
+    assert f"{run / 'metrics.jsonl'} is damaged: it is kept as metrics.jsonl.damaged" in (
+        result.stderr
+    )
+    assert (run / "metrics.jsonl.damaged").read_bytes().startswith(DAMAGED)
+    steps = [e["step"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"]
+    assert steps == list(range(1, 13))
+    assert CliRunner().invoke(main, ["train", str(run)]).exit_code == 0
 
 
 def test_a_state_that_is_no_state_is_passed_over(tmp_path, corpus) -> None:

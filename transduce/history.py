@@ -120,7 +120,7 @@ def differences(config: Config) -> dict[str, Any]:
 def trainer_of(run: Run) -> str | None:
     """The process that holds the run, as far as this machine can know."""
     try:
-        with (run.directory / "lock").open(encoding="utf-8") as file:
+        with (run.directory / "lock").open(encoding="utf-8", errors="replace") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back when the file closes
             except BlockingIOError:

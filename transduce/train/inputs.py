@@ -45,7 +45,7 @@ def read_inputs(run: Run) -> Inputs:
             for text in (content["train"], content["valid"])
         )
         return Inputs(train, valid, task=task_of(content.get("task", TRANSLATION.name)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{run.inputs} cannot be read: {error}; name the files again") from None
 
 

@@ -52,12 +52,11 @@ class Trainer:
         self.position = found or Position()
         if found:
             display.log(f"continuing from step {found.step:,}")
-        self.metrics = Metrics(run.metrics, self.position.step) if processes.first else None
-        self.board = (
-            TensorBoard(run.directory / "tensorboard", self.position.step)
-            if processes.first
-            else None
-        )
+        self.metrics = self.board = None
+        if processes.first:
+            step = self.position.step
+            self.metrics = Metrics(run.metrics, step, display.log)
+            self.board = TensorBoard(run.directory / "tensorboard", step)
 
     def _new_learner(self) -> Learner:
         seed_step(self.config.train.seed, 0, 0, 0)  # every process draws the same weights

@@ -57,11 +57,15 @@ class Processes:
                 outcome = "decided " + decide()
             finally:
                 self.store.set(key, outcome)
-        while not self.store.check([key]):
-            time.sleep(0.1)
-        outcome = self.store.get(key).decode("utf-8")
+        try:
+            while not self.store.check([key]):
+                time.sleep(0.1)
+            outcome = self.store.get(key).decode("utf-8")
+        except distributed.DistError:  # the first process held the store, and is gone
+            outcome = "failed"
         if outcome == "failed":
             raise UserError("the first process has stopped: its own message says why")
+        distributed.barrier()  # the first process may hold the store: it stays until all have read
         return outcome.removeprefix("decided ")
 
 

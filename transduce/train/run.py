@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from transduce import atomic
 from transduce.config import Config, config_of, read_toml
 from transduce.errors import ConfigError, UserError
+from transduce.log import Log
 from transduce.tokenizer import Tokenizer
 
 DERIVED = "model.vocab_size"  # what the corpus supports of data.vocab_size
@@ -82,7 +83,7 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Holds the run for this process; the lock falls with the process, however that ends."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        with (self.directory / "lock").open("a+", encoding="utf-8") as file:
+        with (self.directory / "lock").open("a+", encoding="utf-8", errors="replace") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -143,11 +144,20 @@ def write_config(file: Path, config: Config) -> None:
 class Metrics:
     """metrics.jsonl: one JSON object a line, kept in step with the checkpoint that continues it."""
 
-    def __init__(self, file: Path, step: int) -> None:
-        """Entries after `step` were made by work that was lost, and will be made again."""
+    def __init__(self, file: Path, step: int, log: Log) -> None:
+        """Entries after `step` were made by work that was lost, and will be made again.
+
+        A damaged file is kept under another name; what can be read of it is continued.
+        """
         kept = [line for line in read_metrics(file) if line["step"] <= step]
-        with atomic.file(file) as aside:
-            aside.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
+        if file.exists():
+            *whole, _cut = file.read_bytes().split(b"\n")
+            if len(whole) > len(read_metrics(file)):
+                aside = file.with_name(f"{file.name}.damaged")
+                file.replace(aside)
+                log(f"{file} is damaged: it is kept as {aside.name}, and what is legible goes on")
+        with atomic.file(file) as part:
+            part.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
         self._stream = file.open("a", encoding="utf-8")
 
     def write(self, **entry: Any) -> None:
@@ -159,12 +169,11 @@ class Metrics:
 
 
 def read_metrics(file: Path) -> list[Mapping[str, Any]]:
-    """The record of a run so far; a line that was cut short is left out."""
-    entries = []
-    if file.exists():
-        for line in file.read_text("utf-8").split("\n"):
-            try:
-                entries.append(json.loads(line))
-            except ValueError:
-                continue
+    """The record of a run so far; a line that is damaged or was cut short is left out."""
+    entries: list[Mapping[str, Any]] = []
+    for line in file.read_bytes().split(b"\n") if file.exists() else []:
+        with suppress(ValueError, RecursionError):
+            entry = json.loads(line)
+            if isinstance(entry, dict) and type(entry.get("step")) is int and "event" in entry:
+                entries.append(entry)
     return entries
