@@ -179,7 +179,7 @@ def test_every_system_answers_every_round(run) -> None:
         assert answers.last["peak_memory"] > 0
 
 
-def test_an_unknown_peer_is_refused_with_the_names_of_those_there_are() -> None:
+def test_an_unknown_peer_is_an_error_that_lists_the_known_ones() -> None:
     done = CliRunner().invoke(main, ["bench", "train", "--against", "torch,fairseq"])
     assert done.exit_code == 2
     assert done.stderr == "transduce: unknown peer 'fairseq'; known: torch, huggingface\n"

@@ -123,7 +123,7 @@ def test_other_settings_are_not_mixed_into_what_was_measured(texts, tmp_path) ->
             ready(run, other)
 
 
-def test_a_setting_that_the_peer_lacks_is_refused(texts, tmp_path) -> None:
+def test_a_setting_that_the_peer_lacks_is_an_error(texts, tmp_path) -> None:
     for item, name in [("train.clip_norm=1.0", "clip_norm"), ("train.ema=0.9", "ema")]:
         race = race_of(texts, item)
         with pytest.raises(ConfigError, match=rf"train\.{name} is not part of this comparison"):

@@ -160,7 +160,7 @@ def test_ctranslate2s_memory_is_not_that_of_torch() -> None:
         ),
     ],
 )
-def test_a_model_that_a_peer_cannot_have_is_refused_with_advice(
+def test_a_model_that_a_peer_cannot_run_is_an_error_with_advice(
     tmp_path, settings, peer, sentence
 ) -> None:
     directory = model_directory(tmp_path / "model", shortlist=False, **settings)
@@ -169,7 +169,7 @@ def test_a_model_that_a_peer_cannot_have_is_refused_with_advice(
     assert done.stderr.endswith(f"transduce: {directory} cannot be given to {sentence}\n")
 
 
-def test_an_unknown_peer_is_refused_with_the_names_of_those_there_are(model) -> None:
+def test_an_unknown_peer_is_an_error_that_lists_the_known_ones(model) -> None:
     done = bench("--model", model, "--against", "huggingface,fairseq")
     assert done.exit_code == 2
     assert done.stderr == "transduce: unknown peer 'fairseq'; known: huggingface, ctranslate2\n"
@@ -182,7 +182,7 @@ def test_without_transformers_the_other_peer_is_named(monkeypatch, model) -> Non
     assert done.stderr.endswith("or leave it out with --against ctranslate2\n")
 
 
-def test_without_text_of_ones_own_the_built_in_test_split_is_translated(monkeypatch, tmp_path):
+def test_without_input_the_built_in_test_split_is_translated(monkeypatch, tmp_path):
     monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path))
     text = find_sentences(None, None, 5)
     assert text.what == "the built-in corpus, English → German, test"
@@ -196,7 +196,7 @@ def test_multi30k_is_found_where_it_is(data, monkeypatch) -> None:
     assert len(text.sources) == len(text.references) == 3
 
 
-def test_references_of_nothing_and_an_empty_input_are_refused(tmp_path) -> None:
+def test_references_without_input_and_an_empty_input_are_errors(tmp_path) -> None:
     empty = write(tmp_path / "empty.en", [])
     with pytest.raises(InputError, match="refers to nothing: give --input as well"):
         find_sentences(None, empty, 5)

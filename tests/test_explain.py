@@ -17,6 +17,7 @@ from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines.loader import open_reference
 from transduce.errors import InputError
+from transduce.explain.page import MOST_BARS, PAGE
 from transduce.model import Transformer
 from transduce.tokenizer import load_tokenizer
 
@@ -189,7 +190,7 @@ def test_the_neighbourhood_does_not_restrict_attention_over_the_encoder() -> Non
     assert "6. mask: none, every query sees every key" in page
 
 
-def test_a_sentence_that_fills_more_than_the_page_is_refused() -> None:
+def test_a_sentence_of_more_than_256_tokens_is_an_error() -> None:
     result = CliRunner().invoke(main, ["explain", "a " * 300, "--seed", "0"])
     assert result.exit_code == 2
     assert result.stderr == (
@@ -198,10 +199,10 @@ def test_a_sentence_that_fills_more_than_the_page_is_refused() -> None:
     )
 
 
-def test_a_word_of_40_000_letters_is_refused_or_cut(directory) -> None:
+def test_a_word_of_40_000_letters_is_cut_or_an_error(directory) -> None:
     word = "Donaudampfschiff" * 2500
     result = CliRunner().invoke(main, ["explain", word, "--seed", "0"])
-    assert max(map(len, result.stdout.split("\n"))) <= explain.PAGE
+    assert max(map(len, result.stdout.split("\n"))) <= PAGE
     result = CliRunner().invoke(main, ["explain", word, "--model", str(directory)])
     assert result.exit_code == 2
     assert "and explain shows at most 256: give a shorter one" in result.stderr
@@ -213,7 +214,7 @@ def test_every_token_and_every_step_is_on_the_page(worked) -> None:
         assert f"\n{step}. " in page
     for token in worked.queries + worked.keys:
         assert token in page
-    assert max(len(line) for line in page.split("\n")) <= explain.PAGE
+    assert max(len(line) for line in page.split("\n")) <= PAGE
 
 
 def test_the_decoder_page_shows_what_the_mask_hides() -> None:
@@ -253,7 +254,7 @@ def test_a_seed_repeats_the_example_and_another_changes_it() -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_refused(args, sentence) -> None:
+def test_a_layer_head_word_or_model_that_does_not_exist_is_named(args, sentence) -> None:
     result = CliRunner().invoke(main, args)
     assert result.exit_code == 2
     assert result.stderr == f"transduce: {sentence}\n"
@@ -267,8 +268,8 @@ def directory(tmp_path_factory):
 def test_a_trained_model_reads_its_own_translation(directory) -> None:
     text = pairs(1)[0][0]
     example = explain.of_model(directory, text, None)
-    tokens, engine = load_tokenizer(directory), open_reference(ModelDirectory.open(directory))
-    ((found, *_),) = engine.search([tokens.encode(text)])
+    tokenizer, engine = load_tokenizer(directory), open_reference(ModelDirectory.open(directory))
+    ((found, *_),) = engine.search([tokenizer.encode(text)])
     assert example.target_ids[0, 1:].tolist() == list(found.tokens)
     maps = example.model.attention_maps(example.source_ids, example.target_ids)
     worked = explain.work_out(example, "cross", 2, 3)
@@ -286,7 +287,7 @@ def test_the_bars_are_the_largest_weights_of_the_row(worked) -> None:
     page = explain.render(worked, worked.queries[2])
     bars = page[page.index("\n10. ") :]
     shown = [float(n) for n in re.findall(r"([\d.]+) %", bars)]
-    wanted = (100 * worked.weights[2]).sort(descending=True).values[: explain.MOST_BARS]
+    wanted = (100 * worked.weights[2]).sort(descending=True).values[:MOST_BARS]
     assert shown == pytest.approx(wanted.tolist(), abs=0.051)
 
 

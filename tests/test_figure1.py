@@ -237,7 +237,7 @@ def svg_texts(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["base", "big", *VARIANTS])
-def test_the_svg_says_all_that_the_description_says(name, tmp_path) -> None:
+def test_the_svg_has_all_text_of_the_description(name, tmp_path) -> None:
     description = described(CONFIGS[name])
     draw(description, tmp_path / "f.svg", name)
     texts = svg_texts(tmp_path / "f.svg")
@@ -302,7 +302,7 @@ def test_a_shortened_number_is_within_half_a_percent(count) -> None:
     assert len(number.replace(".", "")) == 3 or not unit
 
 
-def test_another_suffix_is_refused_in_a_sentence(tmp_path) -> None:
+def test_another_suffix_is_an_error(tmp_path) -> None:
     with pytest.raises(UserError) as error:
         draw_figure1(ModelConfig(), tmp_path / "f.jpg")
     assert str(error.value) == "cannot draw f.jpg: the name must end in .svg, .png or .pdf"

@@ -1,1 +1,1 @@
-"""Speed beside peers, measured in turns within one run so that a noisy machine is fair to all."""
+"""Speed beside peers: systems take turns within one run, so that noise meets them all."""

@@ -43,7 +43,7 @@ class Race:
     config: Config
     train: Text
     valid: Text
-    epochs: int | None  # None: as many steps as the settings say
+    epochs: int | None  # None: train.steps
     every: int  # steps between two validations
     peer: str = PEER
 
@@ -130,7 +130,7 @@ def check_peers_support(train: TrainConfig) -> None:
 
 
 def check_same_race(run: Run, config: Config) -> None:
-    """Raises ConfigError if the run was begun with other settings."""
+    """Raises ConfigError if the run was started with other settings."""
     if not run.config.exists():
         return
     begun = flat(read_config(run))

@@ -26,20 +26,26 @@ at_least_one = click.IntRange(min=1)
     multiple=True,
     required=True,
     metavar="SRC TGT",
-    help="Text to learn from.",
+    help="Training text.",
 )
 @click.option(
-    "--valid", type=path, multiple=True, required=True, metavar="SRC TGT", help="Text for BLEU."
+    "--valid", type=path, multiple=True, required=True, metavar="SRC TGT", help="Validation text."
 )
 @click.option("--preset", default="tiny", show_default=True, help="Start from this preset.")
 @click.option("--config", type=path, help="A TOML file of settings that differ.")
 @click.option("--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting.")
 @click.option("--epochs", type=at_least_one, help="[default: as many steps as train.steps]")
-@click.option("--every", type=at_least_one, default=250, show_default=True, help="Steps, to BLEU.")
 @click.option(
-    "--output", type=path, default="time-to-bleu", show_default=True, help="Directory of it all."
+    "--every", type=at_least_one, default=250, show_default=True, help="Steps between validations."
 )
-@click.option("--title", help="Of the picture [the names of the files].")
+@click.option(
+    "--output",
+    type=path,
+    default="time-to-bleu",
+    show_default=True,
+    help="Directory of the results.",
+)
+@click.option("--title", help="Title of the picture [the names of the files].")
 @as_json
 def bleu(
     against: str,

@@ -251,7 +251,7 @@ def boxes(stack: Stack) -> Iterator[Block]:
 
 
 def lines_of(block: Block) -> list[Line]:
-    """What a block says: its label, its sizes and its number of parameters."""
+    """The text of a block: its label, its sizes and its number of parameters."""
     number = [short(block.parameters)] if block.parameters else []
     small = [Line(text, DETAIL, FAINT) for text in [*block.details, *number]]
     return [Line(text, LABEL) for text in block.label] + small

@@ -1,4 +1,4 @@
-"""What a network is made of, read from its modules: what Figure 1 shows."""
+"""The structure of a network, read from its modules: what Figure 1 shows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

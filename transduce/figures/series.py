@@ -1,4 +1,4 @@
-"""What metrics.jsonl says of a run, as curves over its steps."""
+"""The metrics of a run as curves over its steps."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class Curves:
 
 
 def curves_of(metrics: Iterable[Mapping[str, Any]]) -> Curves:
-    """The curves of a run's record; what is no number is left out."""
+    """The curves of a run's metrics; values that are not finite numbers are left out."""
     entries = list(metrics)
 
     def series(event: str, key: str) -> Series:
