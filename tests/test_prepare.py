@@ -1,0 +1,153 @@
+"""Preparing the data of a run: made once, from the text and settings at hand, and never in vain."""
+
+import json
+import shutil
+from pathlib import Path
+
+import digits
+import pytest
+from click.testing import CliRunner
+
+from transduce.cli import main
+
+QUICK = ["train.steps=4", "train.checkpoint_steps=2", "train.validate_steps=4"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> list[str]:
+    folder = tmp_path_factory.mktemp("text")
+    train = digits.write(folder / "train.tsv", digits.pairs(600, seed=1))
+    valid = digits.write(folder / "valid.tsv", digits.pairs(40, seed=2))
+    return ["--train", str(train), "--valid", str(valid)]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, corpus) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    train(run, corpus)
+    return run
+
+
+@pytest.fixture
+def trained(finished, tmp_path) -> Path:
+    """A copy to damage."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def words(run: Path, corpus: list[str], *settings: str) -> list[str]:
+    return ["train", str(run), *corpus, *digits.settings(*digits.SMALL, *QUICK, *settings)]
+
+
+def invoke(run: Path, corpus: list[str], *settings: str, **how):
+    return CliRunner().invoke(main, words(run, corpus, *settings), **how)
+
+
+def train(run: Path, corpus: list[str], *settings: str):
+    result = invoke(run, corpus, *settings)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def stop_after_vocabulary(run: Path, corpus: list[str], *settings: str) -> None:
+    """Leaves a run as SIGKILL does between learning the vocabulary and encoding."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("transduce.train.prepare.build_store", killed)
+        assert invoke(run, corpus, *settings).exit_code == 130
+    assert (run / "tokens.model").exists()
+
+
+@pytest.mark.parametrize("change", ["text", "data.vocab_size=280", "data.max_ratio=1.1"])
+def test_a_vocabulary_of_other_text_or_settings_is_learned_again(tmp_path, corpus, change) -> None:
+    other, settings = list(corpus), ["data.vocab_size=300"]
+    if change == "text":
+        lines = [(f"{a} x{a[0]}", f"y{b[0]} {b}") for a, b in digits.pairs(600, seed=1)]
+        other[1] = str(digits.write(tmp_path / "corrected.tsv", lines))
+    else:
+        settings = [change]
+    stop_after_vocabulary(tmp_path / "run", corpus, "data.vocab_size=300")
+    result = train(tmp_path / "run", other, *settings)
+    train(tmp_path / "fresh", other, *settings)
+    assert "was learned from other text or with other settings: learning it again" in result.stderr
+    for name in ("tokens.model", "data/train/source.ids", "model/model.safetensors"):
+        again, fresh = (tmp_path / run / name for run in ("run", "fresh"))
+        assert again.read_bytes() == fresh.read_bytes(), name
+
+
+def test_the_vocabulary_of_the_same_text_is_not_learned_twice(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    stop_after_vocabulary(tmp_path / "run", corpus)
+
+    def learn(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("transduce.tokenizer.Tokenizer.learn", learn)
+    train(tmp_path / "run", corpus)
+
+
+def test_a_run_that_was_trained_on_other_text_is_refused(trained, corpus, tmp_path) -> None:
+    other = digits.write(tmp_path / "other.tsv", digits.pairs(200, seed=9))
+    before = (trained / "tokens.model").read_bytes()
+    result = invoke(trained, ["--train", str(other), *corpus[2:]])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"transduce: {trained} was begun with other text: continue it with the same files and "
+        "settings, or train into another directory\n"
+    )
+    assert (trained / "tokens.model").read_bytes() == before
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def test_damaged_data_is_named_and_made_again(trained, corpus) -> None:
+    ids = trained / "data" / "train" / "target.ids"
+    before = ids.read_bytes()
+    flip(ids)
+    result = train(trained, corpus, "train.steps=6")
+    assert "target.ids has another checksum than meta.json: encoding it again" in result.stderr
+    assert ids.read_bytes() == before
+    assert "continuing from step 4" in result.stderr
+
+
+def test_a_damaged_vocabulary_is_learned_again_before_training_and_refused_after(
+    tmp_path, trained, corpus
+) -> None:
+    stop_after_vocabulary(tmp_path / "new", corpus)
+    before = (tmp_path / "new" / "tokens.model").read_bytes()
+    (tmp_path / "new" / "tokens.model").write_bytes(before[:-9])
+    assert "learning it again" in train(tmp_path / "new", corpus).stderr
+    assert (tmp_path / "new" / "tokens.model").read_bytes() == before
+    (trained / "tokens.model").write_bytes(before[:-9])
+    result = invoke(trained, corpus, "train.steps=6")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(": put it back, or train into another directory\n")
+
+
+def test_a_run_of_the_version_before_continues(trained, corpus) -> None:
+    """It had no prepared.json, and stores without checksums."""
+    (trained / "prepared.json").unlink()
+    for name in ("train", "valid"):
+        file = trained / "data" / name / "meta.json"
+        meta = json.loads(file.read_text("utf-8"))
+        tokens = meta.pop("tokens")
+        del meta["checksums"]
+        meta |= {"version": 1, "pairs": meta.pop("examples"), "tokens": meta.pop("vocabulary")}
+        meta |= {f"{side}_tokens": count for side, count in tokens.items()}
+        file.write_text(json.dumps(meta), "utf-8")
+    result = train(trained, corpus, "train.steps=6")
+    assert "continuing from step 4" in result.stderr
+    assert "again" not in result.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b'{"settings": {"x": 1}}'])
+def test_a_damaged_record_of_the_origin_does_not_stop_a_run(trained, corpus, content) -> None:
+    (trained / "prepared.json").write_bytes(content)
+    assert "continuing from step 4" in train(trained, corpus, "train.steps=6").stderr
