@@ -1,7 +1,12 @@
 """Preparing the data of a run: made once, from the text and settings at hand, and never in vain."""
 
 import json
+import random
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import digits
@@ -151,3 +156,49 @@ def test_a_run_of_the_version_before_continues(trained, corpus) -> None:
 def test_a_damaged_record_of_the_origin_does_not_stop_a_run(trained, corpus, content) -> None:
     (trained / "prepared.json").write_bytes(content)
     assert "continuing from step 4" in train(trained, corpus, "train.steps=6").stderr
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> list[str]:
+    """Text whose vocabulary takes seconds to learn, and whose encoding takes a second."""
+    rng, file = random.Random(1), tmp_path_factory.mktemp("large") / "train.tsv"
+    letters = "abcdefghijklmnop"
+
+    def sentence() -> str:
+        return " ".join("".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(12))
+
+    digits.write(file, [(sentence(), sentence()) for _ in range(20_000)])
+    settings = [*digits.SMALL, "data.vocab_size=4000", "train.steps=1"]
+    return ["--train", str(file), *digits.settings(*settings)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("moment", ["learning", "encoding"])
+def test_a_signal_stops_preparing_at_once_and_the_same_command_goes_on(
+    tmp_path, large, number, code, moment
+) -> None:
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "transduce", "train", str(run), *large]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    awaited = run / ("lock" if moment == "learning" else "tokens.model")
+    while not awaited.exists():
+        time.sleep(0.02)
+        assert process.poll() is None
+    time.sleep(1.5 if moment == "learning" else 0.2)
+    process.send_signal(number)
+    began = time.monotonic()
+    assert process.stderr
+    while "stopped" not in (line := process.stderr.readline()):
+        assert "held out" in line or "encoding" in line, line
+    assert line == "stopped before the first step; the same command continues\n"
+    assert time.monotonic() - began < 1.5
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == code
+    names = {path.name for path in run.rglob("*")}
+    assert not [name for name in names if name.endswith(".part")]
+    assert ("tokens.model" in names) == (moment == "encoding")
+    assert not (run / "data" / "train").exists()
+    if moment == "encoding" and number == signal.SIGTERM:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

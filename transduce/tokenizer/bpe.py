@@ -10,8 +10,10 @@ import io
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import sentencepiece
@@ -196,7 +198,8 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
     """The bytes of a SentencePiece model; the list is empty afterwards, to save memory."""
     model = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.Train(
+        _in_thread(
+            sentencepiece.SentencePieceTrainer.Train,
             sentence_iterator=_emptied(lines),
             model_writer=model,
             model_type="bpe",
@@ -230,6 +233,20 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
             f"and {smallest - SMALLEST - len(symbols):,} characters)"
         )
     return model.getvalue()
+
+
+def _in_thread(call: Callable[..., object], **arguments: object) -> None:
+    """Runs a call of C++ such that a signal interrupts the wait for it, though not the call."""
+    outcome: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call(**arguments))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    outcome.result()
 
 
 def _check_symbols(symbols: Sequence[str]) -> None:
