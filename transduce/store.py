@@ -125,6 +125,8 @@ def build_store(
     with atomic.directory(directory) as aside:
         with ExitStack() as closing:
             writers = [closing.enter_context(_Writer(aside, name, dtype)) for name in sides]
+            for writer in writers:
+                writer.offsets.write(bytes(OFFSET.itemsize))  # where the first sentence begins
             fit = keep(examples, rules, tally)
             for encoded in _encode_all(fit, tokenizer, max_length, threads or os.cpu_count() or 1):
                 for writer, sentences in zip(writers, encoded.sides, strict=True):
@@ -198,8 +200,8 @@ class _Writer:
 
     def __init__(self, directory: Path, name: str, dtype: str) -> None:
         self.name, self.dtype = name, np.dtype(dtype)
-        self.files = _File(directory / f"{name}.ids"), _File(directory / f"{name}.offsets")
-        self.files[1].write(bytes(OFFSET.itemsize))
+        self.ids = _File(directory / f"{name}.ids")
+        self.offsets = _File(directory / f"{name}.offsets")
         self.sentences = 0
         self.tokens = 0
 
@@ -207,20 +209,21 @@ class _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in self.files:
-            file.close()
+        with ExitStack() as closing:  # a full disk may refuse to close a file
+            for file in (self.ids, self.offsets):
+                closing.callback(file.close)
 
     def write(self, sentences: list[np.ndarray]) -> None:
         if not sentences:
             return
-        self.files[0].write(np.concatenate(sentences).astype(self.dtype).tobytes())
+        self.ids.write(np.concatenate(sentences).astype(self.dtype).tobytes())
         ends = self.tokens + np.cumsum([len(ids) for ids in sentences])
-        self.files[1].write(ends.astype(OFFSET).tobytes())
+        self.offsets.write(ends.astype(OFFSET).tobytes())
         self.sentences += len(sentences)
         self.tokens = int(ends[-1])
 
     def checksums(self) -> list[tuple[str, str]]:
-        return [(file.path.name, file.digest.hexdigest()) for file in self.files]
+        return [(file.path.name, file.digest.hexdigest()) for file in (self.ids, self.offsets)]
 
 
 def _read_meta(file: Path) -> Meta:

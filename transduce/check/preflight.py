@@ -12,8 +12,9 @@ from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
 from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
+from transduce.log import silent
 from transduce.machine import keep_memory
-from transduce.train.inputs import Inputs, generate_builtin
+from transduce.train.inputs import Inputs, write_text
 from transduce.train.prepare import Prepared, prepare, rules_of
 from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
@@ -56,8 +57,8 @@ def check(
     busy = is_busy()  # before this is what keeps it busy
     keep_memory()
     notes: list[str] = []
+    write_text(run, inputs, silent)
     if inputs.builtin:
-        generate_builtin(run, lambda _: None)
         test = test or Text((run.builtin("test"),))
     data = prepare(run, config.data, inputs, notes.append, progress)
     config = with_vocabulary(config, data.tokenizer)

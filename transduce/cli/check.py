@@ -11,7 +11,7 @@ from transduce.cli import options
 @options.corpus
 @click.option(
     "--test",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=click.Path(path_type=Path),
     multiple=True,
     metavar="SRC TGT",
     help="Files to look for in the training data.",

@@ -134,14 +134,14 @@ def resolve_training(
     from transduce.errors import InputError
     from transduce.shapes import check_memory
     from transduce.tasks import TRANSLATION, task_of
-    from transduce.train.inputs import Inputs, builtin_inputs, read_inputs
+    from transduce.train.inputs import builtin_inputs, given_inputs, read_inputs
     from transduce.train.run import read_config
 
     named = task_of(task or TRANSLATION.name)
     if valid and not train:
         raise InputError("--valid without --train: the built-in corpus has validation data")
     if train:
-        inputs = Inputs(named.text_of(train), named.text_of(valid) if valid else None, task=named)
+        inputs = given_inputs(run, named, train, valid)
     else:
         inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
     if run.config.exists() and not (preset is not None or config or overrides):

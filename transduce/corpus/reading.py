@@ -29,6 +29,9 @@ File = Path | str  # "-" is standard input
 Format = Literal["tsv", "jsonl"]
 
 STDIN = "-"
+BOTH_SIDES = (
+    "standard input holds both sides, as TSV or JSON lines: give - alone, or two line-aligned files"
+)
 LONGEST_LINE = 2**24  # bytes; more than this without an end is not text
 KEYS = (("source", "target"), ("text", "translation"))  # the second is what `translate --json` says
 SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -262,10 +265,7 @@ def _some(pairs: Iterator[Pair], files: Sequence[File]) -> Iterator[Pair]:
 
 def _check_two_files(source: File, target: File) -> None:
     if STDIN in (source, target):
-        raise InputError(
-            "standard input holds both sides, as TSV or JSON lines: give - alone, "
-            "or two line-aligned files"
-        )
+        raise InputError(BOTH_SIDES)
     try:
         same = Path(source).samefile(target)
     except OSError:

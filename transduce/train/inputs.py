@@ -1,9 +1,14 @@
 """What a run learns from: the task and its files, remembered in the run."""
 
+import filecmp
 import json
+import shutil
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from transduce import atomic, grammar
+from transduce.corpus.reading import BOTH_SIDES, STDIN, keep_stdin
 from transduce.corpus.text import Text
 from transduce.errors import InputError
 from transduce.log import Log
@@ -21,6 +26,43 @@ class Inputs:
     valid: Text | None = None
     builtin: bool = False
     task: Task = TRANSLATION
+    stdin: bool = False  # one of the files is yet to be read from standard input
+
+
+def given_inputs(
+    run: Run, task: Task, train: tuple[Path, ...], valid: tuple[Path, ...] = ()
+) -> Inputs:
+    """The files of the command line; standard input becomes a file of the run."""
+    dash = Path(STDIN)
+    if dash in train and dash in valid:
+        raise InputError(
+            "standard input can be read only once: give - for --train or --valid, not for both"
+        )
+    if any(dash in files and len(files) > 1 for files in (train, valid)):
+        raise InputError(BOTH_SIDES)
+    texts = [
+        task.text_of([run.stdin if file == dash else file for file in files]) if files else None
+        for files in (train, valid)
+    ]
+    assert texts[0]
+    return Inputs(texts[0], texts[1], task=task, stdin=dash in train + valid)
+
+
+def write_text(run: Run, inputs: Inputs, log: Log) -> None:
+    """Leaves in the run what of its text is in no file: the built-in corpus, standard input."""
+    if inputs.builtin:
+        generate_builtin(run, log)
+    if inputs.stdin and not (run.stdin.exists() and sys.stdin.isatty()):
+        run.stdin.parent.mkdir(parents=True, exist_ok=True)
+        with atomic.file(run.stdin) as aside:
+            keep_stdin(aside)
+            if run.stdin.exists() and not aside.stat().st_size:
+                shutil.copyfile(run.stdin, aside)  # nothing came: it is as it was
+            elif run.stdin.exists() and run.begun and not filecmp.cmp(aside, run.stdin, False):
+                raise InputError(
+                    f"{run.directory} was begun with other text than standard input has: continue "
+                    "it with the same, or train into another directory"
+                )
 
 
 def write_inputs(run: Run, inputs: Inputs) -> None:

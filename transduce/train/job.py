@@ -7,7 +7,7 @@ from transduce.errors import ModelError
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.train import state
-from transduce.train.inputs import Inputs, generate_builtin, write_inputs
+from transduce.train.inputs import Inputs, write_inputs, write_text
 from transduce.train.loop import Trainer
 from transduce.train.prepare import prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
@@ -45,9 +45,8 @@ def _prepare(run: Run, config: Config, inputs: Inputs, show: Display) -> str:
     check_same_settings(run, config)
     finished = finished_at(run, config.train)
     if not finished:
+        write_text(run, inputs, show.log)
         write_inputs(run, inputs)
-        if inputs.builtin:
-            generate_builtin(run, show.log)
     if not finished or run.data.exists():
         prepare(run, config.data, inputs, show.log, show.preparing)
     if not finished:

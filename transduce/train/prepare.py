@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -49,6 +50,25 @@ def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Pr
 
     Raises InputError if the run has been trained with other text.
     """
+    with _written(run):
+        return _prepare(run, config, inputs, log, progress)
+
+
+@contextmanager
+def _written(run: Run) -> Iterator[None]:
+    """What the disk refuses, as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"the data of {run.directory} cannot be written: {error.strerror}: make room, and the "
+            "same command continues"
+        ) from None
+
+
+def _prepare(
+    run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress
+) -> Prepared:
     task, corpus = inputs.task, _Corpus(inputs, rules_of(config))
     origin = Origin(task.name, corpus.fingerprint(), config)
     _discard_other(run, origin, log)

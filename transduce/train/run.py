@@ -46,6 +46,11 @@ class Run:
         return self.directory / "text" / f"{split}.tsv"
 
     @property
+    def stdin(self) -> Path:
+        """What was read from standard input, where text was."""
+        return self.directory / "text" / "stdin"
+
+    @property
     def inputs(self) -> Path:
         return self.directory / "inputs.json"
 
