@@ -28,8 +28,8 @@ from transduce.train.loop import Trainer
 from transduce.train.prepare import reopen
 from transduce.train.processes import Processes
 from transduce.train.progress import Display
-from transduce.train.run import Run, read_config
-from transduce.train.state import numbered, position_of
+from transduce.train.run import Run, numbered, read_config
+from transduce.train.state import read_state
 
 TINY = digits.settings(
     "model.d_model=16",
@@ -351,7 +351,7 @@ def test_operations_are_those_that_training_counts(corpus, facts, tmp_path) -> N
     assert result.exit_code == 0, result.stderr
     (*_, last) = numbered(tmp_path / "run" / "checkpoints")
     counted = epoch * facts["batching"]["operations"]
-    assert position_of(last).operations == pytest.approx(counted)
+    assert read_state(last)[0].operations == pytest.approx(counted)
 
 
 def test_the_page_says_what_the_json_says(corpus, facts) -> None:

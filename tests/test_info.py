@@ -4,6 +4,8 @@ import json
 import math
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import digits
@@ -233,3 +235,14 @@ def test_without_a_directory_the_bundled_model_is_described() -> None:
     page, named = invoke("info").stdout, invoke("info", str(BUNDLED)).stdout
     assert page == named
     assert re.search(r"model\.safetensors +[\d,]+  ok\n", page)
+
+
+def test_a_model_and_a_run_are_described_without_torch(finished) -> None:
+    program = (
+        "import sys; sys.modules |= {'torch': None, 'matplotlib': None}; "
+        "from transduce.cli import main; main(sys.argv[1:])"
+    )
+    for directory in (finished / "model", finished):
+        command = [sys.executable, "-c", program, "info", str(directory)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

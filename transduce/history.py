@@ -13,9 +13,15 @@ from transduce.corpus.filters import Reason, Tally
 from transduce.directory import verify_checksums
 from transduce.errors import InputError, ModelError
 from transduce.store import Store
-from transduce.train import state
 from transduce.train.progress import clock
-from transduce.train.run import Run, flat, read_config, read_metrics
+from transduce.train.run import (
+    CHECKPOINT_FILES,
+    Run,
+    flat,
+    numbered,
+    read_config,
+    read_metrics,
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,7 @@ def read_history(run: Run) -> History:
         best=min(validations, key=lambda scores: scores.nll, default=None),
         last=validations[-1] if validations else None,
         final=finals[-1] if finals else None,
-        checkpoints=[saved_state(path) for path in state.numbered(run.checkpoints)],
+        checkpoints=[saved_state(path) for path in numbered(run.checkpoints)],
         model=run.model if run.model.is_dir() else None,
     )
 
@@ -135,7 +141,7 @@ def saved_state(path: Path) -> SavedState:
     size, scheduled, problem = 0, False, None
     try:
         size = sum(file.stat().st_size for file in path.iterdir())
-        verify_checksums(path, state.FILES)
+        verify_checksums(path, CHECKPOINT_FILES)
         scheduled = bool(json.loads((path / "state.json").read_text("utf-8")).get("scheduled"))
     except (ModelError, OSError, ValueError) as error:  # or it was pruned just now
         problem = str(error)

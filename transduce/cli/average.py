@@ -44,7 +44,7 @@ def average_command(
     from transduce.train.prepare import reopen
     from transduce.train.processes import join
     from transduce.train.publish import described, publish
-    from transduce.train.run import Run, read_config
+    from transduce.train.run import Run, numbered, read_config
 
     whole = Run(run)
     out = output or whole.model
@@ -54,7 +54,7 @@ def average_command(
     text = _read(note) if note else ""
     paths = state.usable(whole.checkpoints, last, _log)
     if not paths:
-        found = state.numbered(whole.checkpoints)
+        found = numbered(whole.checkpoints)
         why = ": none is whole and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:

@@ -16,6 +16,7 @@ from transduce.train.publish import described, publish
 from transduce.train.run import (
     Run,
     check_same_settings,
+    numbered,
     read_metrics,
     with_vocabulary,
     write_config,
@@ -65,7 +66,7 @@ def finished_at(run: Run, settings: TrainConfig) -> Position | None:
     if not final or not run.model.is_dir():
         return None
     position = Position(step=final[-1])
-    for path in state.numbered(run.checkpoints):
+    for path in numbered(run.checkpoints):
         with suppress(ModelError):
             position = state.read_state(path)[0]
     return position if position.step <= final[-1] and position.is_last(settings) else None

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from transduce.errors import ConfigError, UserError
 from transduce.log import Log
 from transduce.tokenizer import Tokenizer
 
+CHECKPOINT_FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
 DERIVED = "model.vocab_size"  # what the corpus supports of data.vocab_size
 
 # What may change between a run's beginning and its continuation without changing its results.
@@ -182,3 +184,10 @@ def read_metrics(file: Path) -> list[Mapping[str, Any]]:
             if isinstance(entry, dict) and type(entry.get("step")) is int and "event" in entry:
                 entries.append(entry)
     return entries
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if re.fullmatch(r"step-\d+", path.name))

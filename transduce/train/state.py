@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,8 +23,7 @@ from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
 from transduce.train.processes import Processes
-
-FILES = ("model.safetensors", "optimiser.safetensors", "state.json")  # of a checkpoint
+from transduce.train.run import CHECKPOINT_FILES, numbered
 
 
 @dataclass(frozen=True)
@@ -151,9 +149,9 @@ def _written(path: Path) -> Iterator[Path]:
 
 def load(path: Path, learner: Learner) -> Position:
     """Brings the learner to a checkpoint; raises ModelError if it is damaged or not finite."""
-    verify_checksums(path, FILES)
+    verify_checksums(path, CHECKPOINT_FILES)
     position, _ = read_state(path)
-    weights, moments = (read_weights(path / name) for name in FILES[:2])
+    weights, moments = (read_weights(path / name) for name in CHECKPOINT_FILES[:2])
     learner.restore(weights, moments, position.step)
     return position
 
@@ -225,13 +223,6 @@ def prune(folder: Path, keep: int) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def numbered(folder: Path) -> list[Path]:
-    """The checkpoints of a run, oldest first."""
-    if not folder.is_dir():
-        return []
-    return sorted(path for path in folder.iterdir() if re.fullmatch(r"step-\d+", path.name))
-
-
 def step_of(path: Path) -> int:
     return int(path.name.removeprefix("step-"))
 
@@ -257,7 +248,7 @@ def usable(folder: Path, last: int, log: Log) -> list[Path]:
         if len(found) == last:
             break
         try:
-            verify_checksums(path, FILES)
+            verify_checksums(path, CHECKPOINT_FILES)
             if read_state(path)[1]:
                 read_weights(path / "model.safetensors")
                 found.append(path)
