@@ -16,7 +16,7 @@ from transduce.cli import main
 from transduce.config import ModelConfig
 from transduce.directory import ModelDirectory, write_model
 from transduce.engines.torch_engine import TorchEngine
-from transduce.errors import ModelError
+from transduce.errors import ModelError, UserError
 from transduce.exchange import huggingface
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
 from transduce.model import Transformer
@@ -153,6 +153,40 @@ def test_pickled_weights_are_refused(tmp_path) -> None:
     assert result.exit_code == 2
     assert "pickled weights (pytorch_model.bin) are never loaded" in result.output
     assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"encoder_layers": 10**9}, "model.n_encoder_layers = 1000000000 must be less than"),
+        ({"encoder_layers": 1000}, "has no model.encoder.layers.3"),
+        ({"vocab_size": 10**12}, "model.vocab_size = 1000000000000 must be less than"),
+        ({"d_model": 99_968}, "the weights belong to another model or vocabulary"),
+        ({"dropout": None}, "config.json is not Marian's"),
+        ({"dropout": "much"}, "config.json is not Marian's"),
+        ({"activation_function": []}, "config.json is not Marian's"),
+        ({"d_model": "wide"}, "model.d_model = 'wide' must be a whole number"),
+    ],
+)
+def test_a_hostile_marian_description_is_one_sentence(tmp_path, changes, sentence) -> None:
+    marian(tmp_path)
+    file = tmp_path / "marian" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), **changes}), "utf-8")
+    with pytest.raises(UserError) as caught:
+        read_huggingface(tmp_path / "marian")
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("words", [7, [7], [["x"]], [[-1]], [[10**12]], [[1, 2]], {"a": 1}])
+def test_forbidden_words_that_are_no_ids_are_ignored(tmp_path, words) -> None:
+    marian(tmp_path)
+    file = tmp_path / "marian" / "generation_config.json"
+    file.unlink()
+    plain = read_huggingface(tmp_path / "marian")
+    file.write_text(json.dumps({"bad_words_ids": words}), "utf-8")
+    found = read_huggingface(tmp_path / "marian")
+    ids = torch.tensor([[3, 4, 5]])
+    assert torch.equal(found(ids, ids), plain(ids, ids))
 
 
 def test_a_model_of_another_type_is_refused(tmp_path) -> None:
@@ -323,7 +357,7 @@ def test_the_users_own_sentences_are_compared(model, tokens, tmp_path) -> None:
 
 def test_a_vocabulary_that_the_network_does_not_know_is_not_exported(tokens, tmp_path) -> None:
     small = Transformer(ModelConfig(vocab_size=99, d_model=16, d_ff=24, n_heads=4, n_layers=1))
-    with pytest.raises(ModelError, match="has 600 tokens, but the network knows 99"):
+    with pytest.raises(ModelError, match="has 600 tokens, but the network has 99"):
         write_huggingface(small, tmp_path / "out", tokens)
     assert not list(tmp_path.iterdir())
 

@@ -154,7 +154,7 @@ def test_a_language_code_is_one_token_and_a_wrong_one_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         tokens.encode(">>fre<< dog")
     assert str(caught.value) == (
-        "the model writes no language >>fre<<, but 2 others; did you mean >>fra<<?"
+        "the model has no target language >>fre<<, but 2 others; did you mean >>fra<<?"
     )
     quoting = MarianTokenizer({**SPM, **KINDS["one vocabulary"]}).pieces(">>fra<< dog")
     assert len(quoting) > len(tokens.pieces("dog")) + 1
@@ -323,7 +323,7 @@ def test_an_imported_checkpoint_exports_back_with_its_vocabularies(folder, tmp_p
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"vocab_size": 99, "pad_token_id": 98}, "tokens, but the network knows 99: they belong"),
+        ({"vocab_size": 99, "pad_token_id": 98}, "tokens, but the network has 99: they belong"),
         ({"eos_token_id": 1}, "numbers </s> 0, but config.json says 1: they belong"),
         ({"pad_token_id": 2}, "but config.json says 2: they belong"),
     ],

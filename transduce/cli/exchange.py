@@ -22,7 +22,7 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     from transduce.model import count_parameters
     from transduce.tokenizer import has_tokenizer
 
-    _refuse_occupied(out)
+    _require_empty(out)
     model = read_huggingface(directory)
     tokenizer = read_tokenizer(directory, model.config) if has_tokenizer(directory) else None
     card = f"# {out.name}\n\nImported from a Hugging Face Marian model, `{directory.name}`.\n"
@@ -38,7 +38,7 @@ def import_command(source: str, directory: Path, out: Path) -> None:
         _log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
     elif tokenizer.languages:
         codes = " ".join(tokenizer.languages[:5]) + (" …" if len(tokenizer.languages) > 5 else "")
-        _log(f"begin each source with the code of the language to write: {codes}")
+        _log(f"begin each source with the code of the target language: {codes}")
 
 
 @click.command("export", short_help="Write a model in another toolkit's form, verified.")
@@ -58,7 +58,7 @@ def import_command(source: str, directory: Path, out: Path) -> None:
 )
 def export_command(target: str, out: Path, model: Path, sentences: Path | None) -> None:
     """Write a model in another toolkit's form, compared with the original before it is kept."""
-    _refuse_occupied(out)
+    _require_empty(out)
     EXPORTS[target](model, out, sentences)
 
 
@@ -101,7 +101,7 @@ EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
 }
 
 
-def _refuse_occupied(out: Path) -> None:
+def _require_empty(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out} is not empty: name a directory that does not exist yet")
 

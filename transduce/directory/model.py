@@ -20,7 +20,13 @@ from transduce.errors import ModelError
 from transduce.shapes import parameter_count, parameter_shapes
 from transduce.shortlist import FILE as SHORTLIST
 from transduce.shortlist import Shortlist, load_shortlist
-from transduce.tokenizer import TOKENIZER_FILES, TokenizerLike, has_tokenizer, load_tokenizer
+from transduce.tokenizer import (
+    TOKENIZER_FILES,
+    Tokenizer,
+    TokenizerLike,
+    has_tokenizer,
+    load_tokenizer,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -92,12 +98,16 @@ class ModelDirectory:
 
 
 def check_vocabulary(tokenizer: TokenizerLike, config: ModelConfig, path: Path) -> None:
-    """Raises ModelError if a tokenizer has more or fewer tokens than the network."""
+    """Raises ModelError if a tokenizer does not fit the network's vocabulary.
+
+    Marian's networks may have a few rows more, for speed.
+    """
+    exact = isinstance(tokenizer, Tokenizer)
     for size, rows in (
         (tokenizer.vocab_size, config.vocab_size),
         (tokenizer.target_vocab_size, config.decoder_vocab_size),
     ):
-        if size != rows:
+        if size > rows or (exact and size < rows):
             raise ModelError(
                 f"{path}: the tokenizer has {size:,} tokens, but the network has {rows:,}: "
                 "they belong to different models"

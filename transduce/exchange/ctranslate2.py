@@ -1,4 +1,4 @@
-"""An export to CTranslate2, beside the model it came from."""
+"""Export to CTranslate2, compared with the model before it is kept."""
 
 import math
 import shutil
@@ -30,7 +30,7 @@ def export_ctranslate2(
 
 
 def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) -> str:
-    """How the written model was found to agree with torch; refuses one that does not."""
+    """How closely the written model agrees with torch; raises ModelError if it does not."""
     sources = [ids for ids in directory.tokenizer.encode_batch(list(sentences)) if ids]
     ours = open_reference(directory)
     theirs = run_fast(directory, written, Setting("float32"), shortlist=False)

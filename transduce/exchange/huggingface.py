@@ -13,7 +13,9 @@ from torch import Tensor
 from transduce import atomic
 from transduce.config import ModelConfig
 from transduce.directory import read_json
+from transduce.directory.model import WEIGHTS, check_vocabulary
 from transduce.directory.network import load_weights
+from transduce.directory.weights import check_shapes
 from transduce.errors import ModelError
 from transduce.exchange.huggingface_comparison import SEARCHES, SENTENCES, compare
 from transduce.exchange.marian import (
@@ -27,6 +29,7 @@ from transduce.exchange.marian import (
     to_marian,
 )
 from transduce.model import Transformer
+from transduce.shapes import parameter_shapes
 from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike
 from transduce.tokenizer.marian import (
     END,
@@ -53,28 +56,34 @@ def read_huggingface(directory: Path) -> Transformer:
         config = config_from_marian(settings, directory)
     except KeyError as error:
         raise ModelError(f"{directory / 'config.json'} does not say {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{directory / 'config.json'} is not Marian's: {error}") from None
     theirs = _read_weights(directory)
-    bias = theirs.get("final_logits_bias", torch.zeros(1, config.decoder_vocab_size)).float()
+    bias = theirs.get("final_logits_bias", torch.zeros(config.decoder_vocab_size)).float().flatten()
     theirs["final_logits_bias"] = bias
     # Hugging Face gave Marian's vocabulary a padding symbol, which would often be the likeliest
-    # word, and forbids it while it searches. A bias makes it as if it were not there.
-    bias[:, _forbidden(directory, settings, bias.shape[1])] = FORBIDDEN
+    # word, and excludes it from search. A large negative bias does the same.
+    bias[_forbidden(directory, settings, len(bias))] = FORBIDDEN
     if not bias.any():
         config = config.replace(output_bias=False)
+    shapes = parameter_shapes(config)
+    try:
+        weights = {
+            name: from_marian(name, lambda keys: _take(theirs, keys, directory)) for name in shapes
+        }
+    except RuntimeError as error:  # parts that do not fit together
+        raise ModelError(f"{directory / WEIGHTS} cannot be read: {error}") from None
+    check_shapes({name: weight.shape for name, weight in weights.items()}, shapes, directory)
     model = Transformer(config)
-    weights = {
-        name: from_marian(name, lambda keys: _take(theirs, keys, directory))
-        for name, _ in model.named_parameters()
-    }
     load_weights(model, weights, directory)
     return model.eval()
 
 
 def read_tokenizer(directory: Path, config: ModelConfig) -> MarianTokenizer:
-    """The vocabularies of a Marian directory, which must be the network's."""
-    tokens = MarianTokenizer.load(directory)
-    _refuse_other_sizes(tokens, config, directory)
-    sides = tokens.vocabulary, tokens.target_vocabulary
+    """The tokenizer of a Marian directory; raises ModelError if it is not the network's."""
+    tokenizer = MarianTokenizer.load(directory)
+    check_vocabulary(tokenizer, config, directory)
+    sides = tokenizer.vocabulary, tokenizer.target_vocabulary
     for name, number, side in (
         (PADDING, config.pad_id, sides[0]),
         (END, config.eos_id, sides[0]),
@@ -85,7 +94,7 @@ def read_tokenizer(directory: Path, config: ModelConfig) -> MarianTokenizer:
                 f"{directory}: the vocabulary numbers {name} {side.index(name):,}, but config.json "
                 f"says {number:,}: they belong to different models"
             )
-    return tokens
+    return tokenizer
 
 
 def read_languages(directory: Path) -> dict[str, str]:
@@ -98,7 +107,7 @@ def read_languages(directory: Path) -> dict[str, str]:
 def write_huggingface(
     model: Transformer,
     directory: Path,
-    tokens: TokenizerLike | None = None,
+    tokenizer: TokenizerLike | None = None,
     *,
     languages: Mapping[str, Any] | None = None,
     sentences: Sequence[str] = SENTENCES,
@@ -106,28 +115,28 @@ def write_huggingface(
 ) -> None:
     """A directory that Hugging Face's `MarianMTModel` and `MarianTokenizer` load.
 
-    Before it is kept, it must give the model's logits and, of these sentences, its ids and its
-    translations; what could be compared is logged. Without `tokens` it is a network only.
+    It is compared with the model first: its logits, and the ids and translations of these
+    sentences; the result is logged. Without a `tokenizer` it is a network only.
     """
     check_marian_compatible(model.config)
-    if tokens is not None:
-        _refuse_other_sizes(tokens, model.config, directory)
+    if tokenizer is not None:
+        check_vocabulary(tokenizer, model.config, directory)
     with atomic.directory(directory) as aside:
         _write_json(aside / "config.json", config_for_marian(model.config))
         _write_json(aside / "generation_config.json", _generation(model))
-        save_file(to_marian(model), aside / "model.safetensors", metadata={"format": "pt"})
-        if tokens is not None:
-            for name, content in _tokenizer_files(tokens).items():
+        save_file(to_marian(model), aside / WEIGHTS, metadata={"format": "pt"})
+        if tokenizer is not None:
+            for name, content in _tokenizer_files(tokenizer).items():
                 (aside / name).write_bytes(content)
             _write_json(
-                aside / "tokenizer_config.json", _tokenizer_settings(tokens, languages or {})
+                aside / "tokenizer_config.json", _tokenizer_settings(tokenizer, languages or {})
             )
-        agreement = compare(model, aside, tokens, sentences, read_huggingface)
+        agreement = compare(model, aside, tokenizer, sentences, read_huggingface)
     log(agreement)
 
 
 def _generation(model: Transformer) -> dict[str, Any]:
-    """How Hugging Face searches, unless it is told otherwise: as near to §6.1 as it can."""
+    """The default search settings for Hugging Face, as near to §6.1 as they can be."""
     bias = model.output.bias
     never = [] if bias is None else (bias <= FORBIDDEN).nonzero().tolist()
     return {
@@ -140,50 +149,44 @@ def _generation(model: Transformer) -> dict[str, Any]:
 
 
 def _forbidden(directory: Path, settings: Mapping[str, Any], vocab_size: int) -> list[int]:
-    """The ids that Hugging Face never writes; of words of several tokens nothing is said."""
+    """The ids that Hugging Face excludes from search; sequences of several tokens are ignored."""
     generation = _read_optional(directory, "generation_config.json")
     words = generation.get("bad_words_ids") or settings.get("bad_words_ids") or []
-    return [i for i in range(vocab_size) if [i] in words]
+    one = [word[0] for word in words if len(word) == 1] if _are_lists(words) else []
+    return [i for i in one if isinstance(i, int) and 0 <= i < vocab_size]
 
 
-def _tokenizer_files(tokens: TokenizerLike) -> dict[str, bytes]:
-    if isinstance(tokens, MarianTokenizer):
-        return tokens.files
-    assert isinstance(tokens, Tokenizer)
-    numbers = {piece: number for number, piece in enumerate(tokens.vocabulary)}
+def _are_lists(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, list) for value in values)
+
+
+def _tokenizer_files(tokenizer: TokenizerLike) -> dict[str, bytes]:
+    if isinstance(tokenizer, MarianTokenizer):
+        return tokenizer.files
+    assert isinstance(tokenizer, Tokenizer)
+    numbers = {piece: number for number, piece in enumerate(tokenizer.vocabulary)}
     vocabulary = json.dumps(numbers, ensure_ascii=False, indent=0) + "\n"
-    return {SOURCE: tokens.model, TARGET: tokens.model, VOCABULARY: vocabulary.encode()}
+    return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: vocabulary.encode()}
 
 
-def _tokenizer_settings(tokens: TokenizerLike, languages: Mapping[str, Any]) -> dict[str, Any]:
+def _tokenizer_settings(tokenizer: TokenizerLike, languages: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tokenizer_class": "MarianTokenizer",
         "model_max_length": MAX_LENGTH,
         **{theirs: languages[ours] for ours, theirs in LANGUAGES.items() if ours in languages},
-        **({"bos_token": "<s>"} if "<s>" in tokens.target_vocabulary else {}),
+        **({"bos_token": "<s>"} if "<s>" in tokenizer.target_vocabulary else {}),
         "eos_token": END,
         "unk_token": UNKNOWN,
         "pad_token": PADDING,
-        "separate_vocabs": isinstance(tokens, MarianTokenizer)
-        and TARGET_VOCABULARY in tokens.files,
+        "separate_vocabs": isinstance(tokenizer, MarianTokenizer)
+        and TARGET_VOCABULARY in tokenizer.files,
         "split_special_tokens": True,  # "</s>" in a text is text
         "clean_up_tokenization_spaces": False,
     }
 
 
-def _refuse_other_sizes(tokens: TokenizerLike, config: ModelConfig, where: Path) -> None:
-    sizes = tokens.vocab_size, tokens.target_vocab_size
-    room = config.vocab_size, config.decoder_vocab_size
-    for size, limit in zip(sizes, room, strict=True):
-        if size > limit:
-            raise ModelError(
-                f"{where}: the vocabulary has {size:,} tokens, but the network knows {limit:,}: "
-                "they belong to different models"
-            )
-
-
 def _read_weights(directory: Path) -> dict[str, Tensor]:
-    file = directory / "model.safetensors"
+    file = directory / WEIGHTS
     if not file.is_file():
         raise ModelError(
             f"{directory} has no model.safetensors; pickled weights (pytorch_model.bin) are never "
@@ -200,7 +203,7 @@ def _take(theirs: Mapping[str, Tensor], keys: tuple[str, ...], directory: Path) 
     for key in keys:
         if key in theirs:
             return theirs[key]
-    raise ModelError(f"{directory / 'model.safetensors'} has no {keys[0]}")
+    raise ModelError(f"{directory / WEIGHTS} has no {keys[0]}")
 
 
 def _read_optional(directory: Path, name: str) -> dict[str, Any]:

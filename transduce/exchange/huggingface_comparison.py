@@ -45,22 +45,22 @@ SEARCHES = (
 def compare(
     model: Transformer,
     directory: Path,
-    tokens: TokenizerLike | None,
+    tokenizer: TokenizerLike | None,
     sentences: Sequence[str],
     read: Callable[[Path], Transformer],
 ) -> str:
-    """How a written directory was found to agree with the model; refuses one that does not.
+    """How closely a written directory agrees with the model; raises ModelError if it does not.
 
-    Hugging Face's own classes read it where they are installed; elsewhere `read` does.
+    It is read with Hugging Face's own classes if they are installed, else with `read`.
     """
-    texts = [text for text in sentences if tokens is not None and _comparable(text, tokens)]
+    texts = [text for text in sentences if tokenizer is not None and _comparable(text, tokenizer)]
     try:
         from transformers import MarianMTModel, MarianTokenizer
     except ImportError:
         difference = _compare_logits(model, read(directory))
-        if tokens is not None:
+        if tokenizer is not None:
             found = OurMarianTokenizer.load(directory).encode_batch(texts)
-            _compare_ids(texts, tokens.encode_batch(texts), found)
+            _compare_ids(texts, tokenizer.encode_batch(texts), found)
         return (
             f"its logits differ by at most {difference:.1e}, as transduce reads them; transformers "
             "is not installed to say the same: pip install 'transduce[huggingface]'"
@@ -70,22 +70,22 @@ def compare(
         difference = _compare_logits(
             model, lambda source, target: peer(source, decoder_input_ids=target).logits
         )
-        said = f"its logits differ by at most {difference:.1e}"
-        if tokens is None:
-            return f"{said}; there is no vocabulary, so it is a network only"
-        tokenizer = MarianTokenizer.from_pretrained(directory, local_files_only=True)
-        ended = [[*ids, model.config.eos_id] for ids in tokens.encode_batch(texts)]
-        _compare_ids(texts, ended, [tokenizer(text).input_ids for text in texts])
+        agreement = f"its logits differ by at most {difference:.1e}"
+        if tokenizer is None:
+            return f"{agreement}; there is no vocabulary, so it is a network only"
+        their_tokenizer = MarianTokenizer.from_pretrained(directory, local_files_only=True)
+        ended = [[*ids, model.config.eos_id] for ids in tokenizer.encode_batch(texts)]
+        _compare_ids(texts, ended, [their_tokenizer(text).input_ids for text in texts])
         for search in SEARCHES:
-            _compare_translations(model, tokens, texts, search, peer, tokenizer)
-    return f"{said}, and {len(texts):,} sentences have the same ids and translations"
+            _compare_translations(model, tokenizer, texts, search, peer, their_tokenizer)
+    return f"{agreement}, and {len(texts):,} sentences have the same ids and translations"
 
 
-def _comparable(text: str, tokens: TokenizerLike) -> bool:
+def _comparable(text: str, tokenizer: TokenizerLike) -> bool:
     """Whether it is one of the texts that `MarianTokenizer` reads as we do."""
     if text.startswith(">>") or SPACE in text or ESCAPE in text:
         return False
-    return len(tokens.encode(text)) < MAX_LENGTH
+    return len(tokenizer.encode(text)) < MAX_LENGTH
 
 
 def _compare_logits(model: Transformer, peer: Callable[[Tensor, Tensor], Tensor]) -> float:
@@ -117,18 +117,18 @@ def _compare_ids(texts: Sequence[str], ours: list[list[int]], theirs: list[list[
 
 def _compare_translations(
     model: Transformer,
-    tokens: TokenizerLike,
+    tokenizer: TokenizerLike,
     texts: Sequence[str],
     search: Search,
     peer: Any,
-    tokenizer: Any,
+    their_tokenizer: Any,
 ) -> None:
-    sources = tokens.encode_batch(texts)
+    sources = tokenizer.encode_batch(texts)
     found = TorchEngine(model).search(sources, search)
     for text, source, hypotheses in zip(texts, sources, found, strict=True):
         limit = search.limit(len(source))
         theirs = peer.generate(
-            **tokenizer(text, return_tensors="pt"),
+            **their_tokenizer(text, return_tensors="pt"),
             num_beams=search.beam,
             length_penalty=search.alpha,
             early_stopping="never" if search.beam > 1 else False,
@@ -137,11 +137,11 @@ def _compare_translations(
         if model.config.eos_id in theirs:
             theirs = theirs[: theirs.index(model.config.eos_id)]
         if search.beam > 1 and len(theirs) >= limit:
-            continue  # a hypothesis that was cut counts as ended there, but not here
+            continue  # Hugging Face counts a hypothesis cut at the limit as ended
         ours = list(hypotheses[0].tokens)
-        loud = [i for i in ours if i not in tokenizer.all_special_ids]
-        wanted = tokens.decode(loud).replace(SPACE, " ").strip()
-        if ours != theirs or tokenizer.decode(theirs, skip_special_tokens=True) != wanted:
+        visible = [i for i in ours if i not in their_tokenizer.all_special_ids]
+        wanted = tokenizer.decode(visible).replace(SPACE, " ").strip()
+        if ours != theirs or their_tokenizer.decode(theirs, skip_special_tokens=True) != wanted:
             raise _failure(f"does not translate {text!r} as the model does")
 
 
@@ -151,7 +151,7 @@ def _failure(what: str) -> ModelError:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars and no advice of transformers', which concern nobody here."""
+    """Without progress bars and warnings of transformers."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

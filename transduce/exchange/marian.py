@@ -1,4 +1,4 @@
-"""Marian's network beside ours: the same settings and weights under other names.
+"""Marian's settings and weights ↔ ours: the same network under other names.
 
 Marian lays its sinusoids out with all sines before all cosines. A model with the paper's layout
 becomes Marian's, exactly, by the same reordering of every vector of width d_model.
@@ -42,7 +42,7 @@ ATTENTIONS = {"self_attention.qkv": "self_attn", "cross_attention.qkv": "encoder
 
 
 def config_from_marian(settings: Mapping[str, Any], where: Path) -> ModelConfig:
-    """Our settings for Marian's; what cannot be represented is refused."""
+    """Our settings for Marian's; raises ModelError if they cannot be represented."""
     for side in ("ffn_dim", "attention_heads"):
         if settings[f"encoder_{side}"] != settings[f"decoder_{side}"]:
             raise ModelError(f"{where}: encoder_{side} and decoder_{side} differ: not supported")
@@ -103,7 +103,7 @@ def config_for_marian(config: ModelConfig) -> dict[str, Any]:
 
 
 def special_ids(config: ModelConfig) -> dict[str, Any]:
-    """What Marian is told of the special symbols; its own defaults are other ids."""
+    """Marian's settings of the special symbols, whose defaults are other ids."""
     return {
         "pad_token_id": config.pad_id,
         "eos_token_id": config.eos_id,
@@ -114,6 +114,7 @@ def special_ids(config: ModelConfig) -> dict[str, Any]:
 
 
 def check_marian_compatible(config: ModelConfig) -> None:
+    """Raises ModelError if Hugging Face's Marian classes have no such network."""
     width = config.d_model // config.n_heads
     reasons = {
         'model.norm = "pre"': config.norm == "pre",
@@ -134,8 +135,7 @@ def from_marian(name: str, take: Callable[[tuple[str, ...]], Tensor]) -> Tensor:
     """Our tensor of this name, where `take` gives the first that there is of Marian's names."""
     if ".qkv." in name:
         return torch.cat([take((key,)) for key in _qkv_names(name)])
-    weight = take(_marian_names(name))
-    return weight.flatten() if name == "output.bias" else weight
+    return take(_marian_names(name))
 
 
 def to_marian(model: Transformer) -> dict[str, Tensor]:

@@ -1,8 +1,8 @@
-"""One byte-pair vocabulary for both languages, §5.1, that loses nothing.
+"""One byte-pair vocabulary for both languages, §5.1; encoding is lossless.
 
 SentencePiece writes a space as "▁" (U+2581). A "▁" of the text itself is therefore escaped with
-U+0010 before encoding and put back after decoding; everything else SentencePiece keeps, as long as
-it is told not to normalise, and what is not in the vocabulary it spells in bytes.
+U+0010 before encoding and put back after decoding. SentencePiece keeps everything else, since its
+normalisation is off, and spells characters that are not in the vocabulary in bytes.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ import sentencepiece
 
 from transduce import atomic
 from transduce.errors import ConfigError, InputError, ModelError
-from transduce.tokenizer.processor import SPACE, cut, processor_of, readable
+from transduce.tokenizer.processor import SPACE, processor_of, readable, split
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -34,10 +34,10 @@ _ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
 
 
 class Tokenizer:
-    """A learned vocabulary."""
+    """Text ↔ ids with a learned vocabulary."""
 
     def __init__(self, model: bytes) -> None:
-        """Of the bytes of a SentencePiece model; RuntimeError if they are not one."""
+        """`model` is a serialised SentencePiece model; raises RuntimeError if it is not."""
         self.model = model
         self._processor = processor_of(model)
 
@@ -67,24 +67,24 @@ class Tokenizer:
                 f"the vocabulary is learned from {sample:,} of {total:,} lines, "
                 f"drawn with seed {seed}"
             )
-        tokens = cls(_train(drawn, vocab_size, symbols))
-        if tokens.vocab_size < vocab_size:
-            log(f"the corpus supports a vocabulary of {tokens.vocab_size:,}, not {vocab_size:,}")
-        tokens.save(file)
-        return tokens
+        tokenizer = cls(_train(drawn, vocab_size, symbols))
+        if tokenizer.vocab_size < vocab_size:
+            log(f"the corpus supports a vocabulary of {tokenizer.vocab_size:,}, not {vocab_size:,}")
+        tokenizer.save(file)
+        return tokenizer
 
     @classmethod
     def load(cls, file: Path) -> "Tokenizer":
         with readable(file):
-            tokens = cls(file.read_bytes())
-        processor = tokens._processor
+            tokenizer = cls(file.read_bytes())
+        processor = tokenizer._processor
         ids = processor.pad_id(), processor.bos_id(), processor.eos_id(), processor.unk_id()
         if ids != (PAD, BOS, EOS, UNK):
             raise ModelError(
                 f"{file} numbers pad, bos, eos and unk {ids}, not {(PAD, BOS, EOS, UNK)}: "
                 "it is another program's vocabulary"
             )
-        return tokens
+        return tokenizer
 
     def save(self, file: Path) -> None:
         """Writes the SentencePiece model."""
@@ -140,7 +140,7 @@ class Tokenizer:
         return pieces[0]
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text of ids; special symbols are silent, bytes that are no character become "�"."""
+        """The text of ids, without special symbols; bytes that form no character become "�"."""
         if not len(ids):
             return ""
         try:
@@ -153,11 +153,11 @@ class Tokenizer:
         return _unescape(text)
 
     def _encode(self, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
-        return cut(self._processor, [_escape(text) for text in texts], kind)
+        return split(self._processor, [_escape(text) for text in texts], kind)
 
 
 def _escape(text: str) -> str:
-    """Frees "▁" to mean a space.
+    """Escapes "▁", so that it can stand for a space.
 
     >>> _escape("a▁b c")
     'a\\x10_b c'
@@ -203,7 +203,7 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
             sentence_iterator=_emptied(lines),
             model_writer=model,
             model_type="bpe",
-            vocab_size=max(vocab_size, SMALLEST),  # so that SentencePiece says what is missing
+            vocab_size=max(vocab_size, SMALLEST),  # smaller ones are refused with another message
             hard_vocab_limit=False,
             byte_fallback=True,
             character_coverage=0.9999,

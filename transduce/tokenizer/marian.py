@@ -1,9 +1,9 @@
-"""The vocabularies of Marian and OPUS-MT models, as Hugging Face keeps them.
+"""The tokenizer of Marian and OPUS-MT models, from the files that Hugging Face keeps.
 
-A SentencePiece model for each language cuts the text, and `vocab.json` numbers the pieces: for both
-languages, unless `target_vocab.json` does so for the target. Models of several languages are told
-which one to write by a code such as `>>fra<<` before the source. Unlike our own, these vocabularies
-normalise, and know nothing of characters that they have not seen.
+A SentencePiece model for each language splits the text, and `vocab.json` has the ids of the pieces:
+for both languages, unless `target_vocab.json` has those of the target. In multilingual models a
+code such as `>>fra<<` before the source selects the target language. Unlike our own, this tokenizer
+normalises, and characters outside its vocabulary become the unknown symbol.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from pydantic import NonNegativeInt, TypeAdapter
 from sentencepiece import SentencePieceProcessor
 
 from transduce.errors import InputError, ModelError
-from transduce.tokenizer.processor import SPACE, cut, processor_of, readable
+from transduce.tokenizer.processor import SPACE, processor_of, readable, split
 
 SOURCE, TARGET = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
@@ -28,40 +28,40 @@ PADDING, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SILENT = (PADDING, "<s>", END, UNKNOWN)
 
 _CODE = re.compile(r">>[^<>\s]+<<")
-_NUMBERS = TypeAdapter(dict[str, NonNegativeInt])
+_IDS = TypeAdapter(dict[str, NonNegativeInt])
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One language: what cuts its text, and the numbers of the pieces."""
+    """One language: its SentencePiece model, and the ids of the pieces."""
 
     processor: SentencePieceProcessor
-    numbers: Mapping[str, int]
+    ids: Mapping[str, int]
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        return tuple(sorted(self.numbers, key=self.numbers.__getitem__))
+        return tuple(sorted(self.ids, key=self.ids.__getitem__))
 
     def encode(self, pieces: Sequence[str]) -> list[int]:
-        return [self.numbers.get(piece, self.numbers[UNKNOWN]) for piece in pieces]
+        return [self.ids.get(piece, self.ids[UNKNOWN]) for piece in pieces]
 
 
 class MarianTokenizer:
-    """The vocabularies of a model: of its sources, which it reads, and its targets."""
+    """Text ↔ ids with a vocabulary for sources and one, often the same, for targets."""
 
     def __init__(self, files: Mapping[str, bytes], where: Path = Path()) -> None:
-        """Of the files' contents by name; an error names them as files of `where`."""
+        """`files` are contents by name; error messages name them as files of `where`."""
         self.files = dict(files)
         for name in FILES:
             if name not in files:
                 raise ModelError(f"{where} has no {name}: its vocabulary is incomplete")
-        numbers = _numbers(files[VOCABULARY], where / VOCABULARY)
-        target_numbers = numbers
+        ids = _ids(files[VOCABULARY], where / VOCABULARY)
+        target_ids = ids
         if TARGET_VOCABULARY in files:
-            target_numbers = _numbers(files[TARGET_VOCABULARY], where / TARGET_VOCABULARY)
-        self._source = _Side(_processor(files[SOURCE], where / SOURCE), numbers)
-        self._target = _Side(_processor(files[TARGET], where / TARGET), target_numbers)
-        self._silent = {target_numbers[name] for name in SILENT if name in target_numbers}
+            target_ids = _ids(files[TARGET_VOCABULARY], where / TARGET_VOCABULARY)
+        self._source = _Side(_processor(files[SOURCE], where / SOURCE), ids)
+        self._target = _Side(_processor(files[TARGET], where / TARGET), target_ids)
+        self._silent = {target_ids[name] for name in SILENT if name in target_ids}
 
     @classmethod
     def load(cls, directory: Path) -> "MarianTokenizer":
@@ -91,8 +91,8 @@ class MarianTokenizer:
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The codes that a source can begin with; none if the model writes one language."""
-        return tuple(sorted(filter(_CODE.fullmatch, self._source.numbers)))
+        """The codes of the target languages; none if there is only one."""
+        return tuple(sorted(filter(_CODE.fullmatch, self._source.ids)))
 
     def encode(self, text: str) -> list[int]:
         """The ids of a source, without special symbols."""
@@ -102,25 +102,25 @@ class MarianTokenizer:
         return [self.encode(text) for text in texts]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of targets, as the model would write them."""
-        pieces: list[list[str]] = cut(self._target.processor, texts, str)
+        """The ids of targets."""
+        pieces: list[list[str]] = split(self._target.processor, texts, str)
         return [self._target.encode(some) for some in pieces]
 
     def pieces(self, text: str) -> list[str]:
-        """The tokens of a source, "▁" for a space; also those that the vocabulary lacks."""
+        """The tokens of a source, "▁" for a space, including those outside the vocabulary."""
         code = _CODE.match(text) if self.languages else None
         if code is None:
-            return self._cut(text)
+            return self._split(text)
         if code[0] not in self.languages:
             near = difflib.get_close_matches(code[0], self.languages, n=1, cutoff=0)
             raise InputError(
-                f"the model writes no language {code[0]}, but {len(self.languages):,} others; "
+                f"the model has no target language {code[0]}, but {len(self.languages):,} others; "
                 f"did you mean {near[0]}?"
             )
-        return [code[0], *self._cut(text[code.end() :])]
+        return [code[0], *self._split(text[code.end() :])]
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text of a target's ids; special symbols, the unknown one too, are silent."""
+        """The text of a target's ids, without special symbols, the unknown one included."""
         names = self.target_vocabulary
         for i in ids:
             if not 0 <= i < len(names):
@@ -130,8 +130,8 @@ class MarianTokenizer:
         # SentencePiece leaves pieces of the other language as they are
         return text.replace(SPACE, " ").strip()
 
-    def _cut(self, text: str) -> list[str]:
-        pieces: list[list[str]] = cut(self._source.processor, [text], str)
+    def _split(self, text: str) -> list[str]:
+        pieces: list[list[str]] = split(self._source.processor, [text], str)
         return pieces[0]
 
 
@@ -140,16 +140,16 @@ def _processor(model: bytes, file: Path) -> SentencePieceProcessor:
         return processor_of(model)
 
 
-def _numbers(content: bytes, file: Path) -> dict[str, int]:
+def _ids(content: bytes, file: Path) -> dict[str, int]:
     try:
-        numbers = _NUMBERS.validate_json(content)
+        ids = _IDS.validate_json(content)
     except ValueError:
         raise ModelError(
             f"{file} is damaged: it is not a JSON object of tokens and their ids"
         ) from None
-    if sorted(numbers.values()) != list(range(len(numbers))):
+    if sorted(ids.values()) != list(range(len(ids))):
         raise ModelError(f"{file} is damaged: it does not number its tokens from 0 without a gap")
     for name in (PADDING, END, UNKNOWN):
-        if name not in numbers:
+        if name not in ids:
             raise ModelError(f"{file} is damaged: it has no {name}")
-    return numbers
+    return ids

@@ -1,4 +1,4 @@
-"""SentencePiece, with its failures as sentences."""
+"""SentencePiece, whose errors become UserErrors."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ SPACE = "▁"  # U+2581, as SentencePiece writes a space
 
 
 def processor_of(model: bytes) -> SentencePieceProcessor:
-    """Of the bytes of a SentencePiece model; RuntimeError if they are not one."""
+    """The processor of a serialised SentencePiece model; raises RuntimeError if it is not one."""
     processor = SentencePieceProcessor()
     processor.LoadFromSerializedProto(model)
     return processor
@@ -20,7 +20,7 @@ def processor_of(model: bytes) -> SentencePieceProcessor:
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    """Says why a SentencePiece model cannot be read from its file."""
+    """Raises ModelError, naming the file, if a SentencePiece model cannot be read from it."""
     try:
         yield
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def readable(file: Path) -> Iterator[None]:
         ) from None
 
 
-def cut(processor: SentencePieceProcessor, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
+def split(processor: SentencePieceProcessor, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
     """The texts as lists of pieces (`str`), lists of ids (`int`) or arrays of ids ("numpy")."""
     try:
         return processor.Encode(list(texts), return_type=kind, num_threads=1)  # type: ignore[arg-type]
