@@ -1,7 +1,10 @@
 """§6.1: the mean of the last checkpoints, exactly."""
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import digits
@@ -183,3 +186,20 @@ def test_a_note_that_cannot_be_read_is_refused(run, tmp_path) -> None:
     result = invoke("average", str(run), "--note", str(tmp_path / "none"))
     assert result.exit_code == 2
     assert "none cannot be read" in result.stderr
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_model_that_was_there(run) -> None:
+    before = (run / "model" / "model.safetensors").read_bytes()
+    limit = len(before) // 2
+    done = subprocess.run(
+        [sys.executable, "-m", "transduce", "average", str(run), "--last", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"transduce: {run / 'model'} could not be written: ")
+    assert "File too large" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (run / "model" / "model.safetensors").read_bytes() == before

@@ -121,25 +121,6 @@ def test_a_run_killed_at_random_moments_of_its_life_ends_with_the_very_same_file
     assert not list(run.rglob("*.part")) + list(run.rglob("*.old"))
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_while_the_data_is_prepared_stops_at_once(tmp_path, number, code) -> None:
-    run, text = tmp_path / "run", tmp_path / "train.tsv"
-    digits.write(text, digits.pairs(200_000, seed=1))
-    words = ["train", str(run), "--train", str(text), *digits.settings(*digits.SMALL)]
-    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
-    while not (run / "inputs.json").exists():
-        time.sleep(0.01)
-        assert process.poll() is None
-    time.sleep(0.5)
-    process.send_signal(number)
-    sent = time.monotonic()
-    _, message = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert time.monotonic() - sent < 5
-    assert message.endswith("stopped; the same command continues\n")
-    assert not (run / "checkpoints").exists()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_finishes_the_step_saves_and_the_same_command_goes_on(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from transduce import atomic
@@ -135,7 +136,10 @@ def write_model(
     with atomic.directory(path) as aside:
         content = json.dumps(description.to_json(), indent=2) + "\n"
         (aside / CONFIG).write_text(content, "utf-8")
-        save_file(pack(arrays, description.dtype), aside / WEIGHTS)
+        try:
+            save_file(pack(arrays, description.dtype), aside / WEIGHTS)
+        except SafetensorError as error:  # such as a full disk
+            raise ModelError(f"{path} could not be written: {error}") from None
         (aside / CARD).write_text(card, "utf-8")
         for name, data in (files or {}).items():
             (aside / name).write_bytes(data)

@@ -72,7 +72,7 @@ class Gradient:
             last = number == len(mine) - 1
             if len(part) == 0 and not (last and world > 1):
                 continue
-            # with nothing of its own, a process still answers the others, with a gradient of zero
+            # a process without a share still takes part in the reduction, with a gradient of zero
             scale = world / tokens if len(part) else 0.0
             sums = self._backward(collate(store, part if len(part) else batch[:1]), scale, last)
             if len(part):
