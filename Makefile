@@ -45,7 +45,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable '.[train,evaluate,figures]'
 	@touch $@
 
 .venv/developing: .venv/installed

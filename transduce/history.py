@@ -81,12 +81,6 @@ class History:
     model: Path | None
 
 
-def is_run(directory: Path) -> bool:
-    """Whether training has begun here."""
-    run = Run(directory)
-    return any(file.exists() for file in (run.config, run.metrics, run.inputs))
-
-
 def read_history(run: Run) -> History:
     """Reads what the run has left on disk so far, whole or not."""
     config = read_config(run) if run.config.exists() else None

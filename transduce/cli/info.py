@@ -22,7 +22,7 @@ def info_command(directory: Path | None, output: Path | None, as_json: bool) -> 
     the learning curve.
     """
     from transduce.errors import UserError
-    from transduce.history import is_run
+    from transduce.train.run import is_run
     from transduce.translate.translator import place_of
 
     place = place_of(directory)

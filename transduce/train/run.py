@@ -105,6 +105,12 @@ class Run:
             yield
 
 
+def is_run(directory: Path) -> bool:
+    """Whether training has begun here."""
+    run = Run(directory)
+    return any(file.exists() for file in (run.config, run.metrics, run.inputs))
+
+
 def check_same_settings(run: Run, config: Config) -> None:
     """Raises ConfigError if a run has been trained with other settings."""
     if run.begun and run.config.exists():
