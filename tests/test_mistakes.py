@@ -197,6 +197,7 @@ MISTAKES = {
         train new --valid pairs.tsv                          | --valid without --train
         train new --train {long} {long}                      | File name too long
         train new --train file/a file/b                      | Not a directory
+        train new --train - tgt.txt                          | standard input holds both sides
         train new --task parsing                             | parsing
         train file                                           | file
         train file/run                                       | Not a directory

@@ -62,7 +62,7 @@ def _prepare(run: Run, config: Config, inputs: Inputs, show: Display) -> str:
 
 def finished_at(run: Run, settings: TrainConfig) -> Position | None:
     """The last position of a run that has nothing left to do; None if it has."""
-    final = [entry["step"] for entry in read_metrics(run.metrics) if entry["event"] == "final"]
+    final = [entry["step"] for entry in read_metrics(run.metrics) if entry.get("event") == "final"]
     if not final or not run.model.is_dir():
         return None
     position = Position(step=final[-1])

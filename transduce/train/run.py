@@ -154,6 +154,14 @@ def write_config(file: Path, config: Config) -> None:
         aside.write_text("".join(lines), "utf-8")
 
 
+# What an entry of metrics.jsonl has besides its step.
+EVENTS: dict[str | None, tuple[str, ...]] = {
+    "train": ("epoch", "tokens", "seconds", "loss"),
+    "validation": ("nll", "perplexity"),
+    "final": ("nll", "perplexity"),
+}
+
+
 class Metrics:
     """metrics.jsonl: one JSON object a line, kept in step with the checkpoint that continues it."""
 
@@ -187,7 +195,7 @@ def read_metrics(file: Path) -> list[Mapping[str, Any]]:
     for line in file.read_bytes().split(b"\n") if file.exists() else []:
         with suppress(ValueError, RecursionError):
             entry = json.loads(line)
-            if isinstance(entry, dict) and type(entry.get("step")) is int and "event" in entry:
+            if isinstance(entry, dict) and type(entry.get("step")) is int and _is_whole(entry):
                 entries.append(entry)
     return entries
 
@@ -197,3 +205,12 @@ def numbered(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if re.fullmatch(r"step-\d+", path.name))
+
+
+def _is_whole(entry: Mapping[str, Any]) -> bool:
+    """Whether the numbers that every reader of such an event expects are numbers."""
+    event = entry.get("event")
+    needed = EVENTS.get(event, ()) if isinstance(event, str | None) else ("event",)
+    optional = (entry[name] for name in ("bleu", "exact_match") if entry.get(name) is not None)
+    values = [*(entry.get(name) for name in needed), *optional]
+    return all(isinstance(value, int | float) for value in values)
