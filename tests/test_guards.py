@@ -79,7 +79,7 @@ def test_nothing_is_wrong_with_real_translations(data, name) -> None:
         "Ein Hund läuft. . . . . . . . .",
     ],
 )
-def test_a_loop_is_a_repetition_unless_the_source_goes_round_as_well(output) -> None:
+def test_a_loop_is_a_repetition_unless_the_source_has_it_as_well(output) -> None:
     assert "repetition" in flags("A dog stands in front of the door.", output, encode=bytes_of)
     assert "repetition" not in flags(output, output, encode=bytes_of)
     words = "A very, very small dog, and Mississippi."
@@ -98,7 +98,7 @@ def test_a_source_that_repeats_a_little_does_not_excuse_an_endless_loop() -> Non
     before=st.lists(st.integers(51, 99), unique=True),
     after=st.lists(st.integers(51, 99), unique=True),
 )
-def test_tokens_that_go_round_are_found_wherever_they_stand(phrase, times, before, after) -> None:
+def test_a_loop_of_tokens_is_found_wherever_it_is(phrase, times, before, after) -> None:
     looped = [*before, *phrase * times, *after]
     found = "repetition" in flags_of("some words", "andere Worte", len(looped), looped, True)
     assert found == (len(phrase) * times >= 8)

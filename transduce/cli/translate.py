@@ -111,7 +111,7 @@ def _written(
     options: "TranslateOptions",
     as_json: bool,
 ) -> list[str]:
-    """The lines that stand for one input."""
+    """The output lines of one input."""
     from transduce.translate.lines import json_line
 
     if as_json:

@@ -1,4 +1,4 @@
-"""Signs that a translation went wrong, from one sentence and its output alone."""
+"""Guards: signs that a translation went wrong, from one sentence and its output alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ import regex  # type: ignore[import-untyped]
 from transduce.translate.lines import clean
 
 LONGEST_PHRASE = 8  # tokens or words; a loop of longer ones soon runs into the limit and is "cut"
-LOOP = 4  # times in a row: "no, no, no" is said, what comes four times is a loop
-LOOP_TOKENS = 8  # that a loop has at least, for four equal ones may be the zeros of a number
-PHRASE = 3  # words; a phrase of so many
-PHRASE_LOOP = 3  # need come only so often: nobody says "in the park in the park in the park"
-LIKEWISE = 2  # a loop is the source's own if it goes round at most so many times as often
-SOURCE_BYTES = 128  # that may go round in a source: twice eight words of eight
-SOURCE_LOOP_BYTES = 8  # that go round at least: "hahahaha", not the letters of "Mississippi"
+LOOP = 4  # repetitions: people write "no, no, no", but four in a row are a loop
+LOOP_TOKENS = 8  # of a loop at least: four equal ones may be the zeros of a number
+PHRASE = 3  # words, from which on fewer repetitions are a loop:
+PHRASE_LOOP = 3  # nobody writes "in the park in the park in the park"
+LIKEWISE = 2  # repetitions for each one of the source: up to so many are the source's own
+SOURCE_BYTES = 128  # of a phrase that a source repeats, at most: sixteen words of eight
+SOURCE_LOOP_BYTES = 8  # of its loop, at least: "hahahaha", not the letters of "Mississippi"
 
 COPIED_WORDS = 4  # fewer are a name, a title or a greeting, which may be right as they are
 SMALL_WORDS = 2  # of them without a capital, or it is a list of names
-COPIED_SHARE = 0.6  # of what stands between spaces; with fewer words it is code or a table
+COPIED_SHARE = 0.6  # of what is between spaces; with fewer words it is code or a table
 UNSPACED_PER_WORD = 2  # characters that count as a word where no spaces are written
 
 RATIO = 3.0  # of the longer to the shorter, as for training pairs; most real ones are below two
 SLACK = 10  # tokens: "Hi." may become "Guten Tag, meine Damen und Herren."
 
 _WORD = regex.compile(r"\w+(?:['’-]\w+)*")
-# between spaces nothing but letters, and punctuation around them: no number, address or code
+# nothing but letters between spaces and punctuation: no number, address or code
 _PLAIN_WORD = regex.compile(
     r"(?<!\S)[^\w\s]*([\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*)(?=[^\w\s]*(?!\S))"
 )
@@ -37,20 +37,19 @@ _UNSPACED = regex.compile(
 
 @dataclass(frozen=True)
 class _Loop:
-    """What comes again and again: how long it is, and how often it comes in a row."""
+    """A phrase that is repeated: its length, and how often it comes in a row."""
 
     length: int
     times: int
-    covered: int  # items in all; the last time it may break off
+    covered: int  # items in all; the last repetition may be incomplete
 
 
 def flags_of(
     source: str, output: str, source_tokens: int, output_tokens: Sequence[int], ended: bool
 ) -> tuple[str, ...]:
-    """What is suspicious: of "empty", "repetition", "copy", "length" and "cut", in this order.
+    """The flags of a translation: "empty", "repetition", "copy", "length" and "cut", in this order.
 
-    `ended` is whether the output came to its end by itself. Of an empty one nothing else is said,
-    but that it was cut.
+    `ended` is whether the output ended with EOS. An empty output has no other flag but "cut".
     """
     empty = bool(clean(source)) and not clean(output)
     found = {
@@ -64,7 +63,7 @@ def flags_of(
 
 
 def repeats(source: str, output: str, output_tokens: Sequence[int]) -> bool:
-    """Whether the output goes round in a loop that is not the source's own."""
+    """Whether the output has a loop that the source does not have."""
     of_tokens = [
         loop.times
         for loop in _loops(output_tokens, LONGEST_PHRASE)
@@ -93,17 +92,17 @@ def copies(source: str, output: str) -> bool:
 
 
 def differs_in_length(source_tokens: int, output_tokens: int) -> bool:
-    """Whether one is so much longer than the other that it cannot be its translation."""
+    """Whether one is too much longer than the other to be its translation."""
     shorter, longer = sorted((source_tokens, output_tokens))
     return longer > RATIO * shorter + SLACK
 
 
 def _own_loop(source: str) -> int:
-    """How often something comes in a row in a source: words, or bytes, as in "hahahaha"."""
+    """The most repetitions in a row in a source: of words, or of bytes, as in "hahahaha"."""
     of_words = [
         loop.times
         for loop in _loops(_words(source), 2 * LONGEST_PHRASE)
-        if loop.times >= PHRASE_LOOP or loop.length >= PHRASE  # "very, very" excuses nothing
+        if loop.times >= PHRASE_LOOP or loop.length >= PHRASE  # "very, very" is no loop
     ]
     of_bytes = [
         loop.times
@@ -114,7 +113,7 @@ def _own_loop(source: str) -> int:
 
 
 def _loops(items: Sequence[object], longest: int) -> list[_Loop]:
-    """Of each length up to the longest, the loop that covers most, if any comes twice."""
+    """For each phrase length up to the longest, the loop that covers most, if there is one."""
     loops = []
     for length in range(1, min(longest, len(items) // 2) + 1):
         same = bytes(map(eq, items[length:], items))

@@ -242,6 +242,6 @@ class OutputFile:
         try:
             yield
         except BrokenPipeError:
-            raise  # the reader has had enough, which is no mistake
+            raise  # the reader, such as `head`, has closed the pipe: no mistake
         except OSError as error:
             raise InputError(f"{self.file} cannot be written: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""What a person sees while a file is translated: a bar on a terminal, and a summary at the end."""
+"""Progress of translating a file: a bar on a terminal, and a summary at the end."""
 
 import sys
 import time
@@ -19,10 +19,10 @@ from transduce.translate.join import Translation
 
 
 class Progress:
-    """Counts results; says on stderr how many there were and what was suspicious about them."""
+    """Counts results, and prints to stderr how many there were and how many had which flags."""
 
     def __init__(self, quiet: bool = False, total: int | None = None) -> None:
-        """With `quiet` only what was suspicious is said."""
+        """`quiet` prints nothing but flags."""
         self._quiet, self._total = quiet, total
         self._flags: Counter[str] = Counter()
         self._lines = 0

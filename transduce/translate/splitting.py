@@ -1,8 +1,7 @@
-"""Text that is too long for the model, in pieces that are translated apart and rejoined.
+"""Splits a text that is too long for the model into pieces, at the ends of sentences if possible.
 
-A missed sentence end costs little, for its two sentences are translated together; a false one tears
-a sentence apart. So where a full stop may belong to an abbreviation, an initial or an ordinal, it
-is read as one.
+A missed sentence end costs little: two sentences are translated together. A false one breaks a
+sentence. So a full stop that may be of an abbreviation, an initial or an ordinal is read as one.
 """
 
 import re
@@ -17,7 +16,7 @@ Fits = Callable[[str], bool]
 
 WINDOW = 256  # characters to begin with; what was found to fit guides the rest
 SLACK = 32  # a text that ends inside a word may have more tokens than one that ends after it
-LOOKBACK = 16  # characters before a full stop that are looked at: more than any abbreviation has
+LOOKBACK = 16  # characters before a full stop: more than any abbreviation has
 
 ABBREVIATION = regex.compile(
     "mrs?|ms|messrs|drs?|prof|rev|hon|gen|col|maj|capt|lt|sgt|gov|sen|rep|st|mt|ft|vs|cf|viz|approx"
@@ -32,7 +31,7 @@ NUMBERED = regex.compile(
 )
 
 _NARROW = ".!?…‼⁇⁈⁉"  # these end a sentence before a space
-_WIDE = "。！？｡؟۔।॥։።។။"  # these wherever they stand
+_WIDE = "。！？｡؟۔।॥։።។။"  # these anywhere
 _CLOSERS = r"""["'”’“»«›‹)\]}）］｝」』】》〉]*+"""
 _STOP = (
     rf"(?<![{_NARROW}{_WIDE}])(?=[{_NARROW}]*+(?P<wide>[{_WIDE}])?)(?P<stop>[{_NARROW}{_WIDE}]++)"
@@ -60,7 +59,7 @@ class Piece:
 
 
 def sentences(text: str) -> list[Piece]:
-    """The sentences of a text: joined, they are the text.
+    """The sentences of a text; joined, they are the text.
 
     >>> [piece.text for piece in sentences("Mr. Fox ran. Why? He saw the U.S. Army.")]
     ['Mr. Fox ran.', 'Why?', 'He saw the U.S. Army.']
@@ -75,12 +74,12 @@ def sentences(text: str) -> list[Piece]:
 
 
 def split(text: str, fits: Fits) -> list[Piece]:
-    """Pieces that fit, each as long as it can be: joined, they are the text.
+    """Pieces that fit, each as long as possible; joined, they are the text.
 
-    A piece ends with a sentence; if none is short enough with a clause, else with a word, else with
-    a character as one sees it. A single code point that does not fit is a piece nevertheless.
-    Whitespace at the start of the text stays with the first piece, and is not asked about. `fits`
-    is asked about a few times as much text as there is, never about much more than fits at once.
+    A piece ends with a sentence; if none is short enough, with a clause, a word, or a grapheme. A
+    single code point that does not fit is a piece nevertheless. Whitespace at the start of the text
+    stays with the first piece and does not count. The calls of `fits` add up to a few times the
+    length of the text, and none has much more than fits.
     """
     stop = len(text.rstrip())
     if not stop:
@@ -110,7 +109,7 @@ def _after_spaces(text: str, place: int) -> int:
 
 
 def _best_end(text: str, start: int, limit: int, stop: int, fits: Fits) -> int:
-    """The last end, of the best kind of which there is one, up to which the text fits."""
+    """The last end up to which the text fits, of the best kind that has one."""
     for ends_of in LEVELS:
         ends = list(ends_of(text, start, limit))
         if limit == stop:
@@ -128,7 +127,7 @@ def _best_end(text: str, start: int, limit: int, stop: int, fits: Fits) -> int:
 
 
 def _matches(pattern: Any, text: str, start: int, limit: int) -> Iterator[Any]:
-    """The matches that end before the limit, each seen with a little of what follows it."""
+    """The matches that end before the limit; lookaheads see a little beyond it."""
     for match in pattern.finditer(text, start, limit + 4):
         if start < match.end() < limit and not text[match.end() - 1].isspace():
             yield match
