@@ -1,13 +1,19 @@
 """What the documents claim exists."""
 
+import gzip
 import importlib
 import re
 import shlex
+import shutil
 from pathlib import Path
 
+import digits
 import pytest
+import torch
+from click.testing import CliRunner
 
-from transduce.cli import VERBS
+from transduce.cli import VERBS, main
+from transduce.grammar import sentences
 
 ROOT = Path(__file__).parents[1]
 PAPER = (ROOT / "docs" / "paper.md").read_text("utf-8")
@@ -34,11 +40,100 @@ def test_every_symbol_and_test_of_the_map_exists(section, symbol, file, test) ->
     assert f"def {test}(" in (ROOT / "tests" / f"{file}.py").read_text("utf-8")
 
 
+README = (ROOT / "README.md").read_text("utf-8")
+COMMANDS = re.findall(r"^(?:\$ )?(transduce .+?)(?: +#.*)?$", README, re.M)
+BLOCKS = re.findall(r"```python\n(.+?)```", README, re.S)
+
+# Only parsed: they take minutes. `make demo` runs the first, and the tests of `bench` the others
+# with little to measure.
+MINUTES = ("transduce train RUN", "transduce bench")
+
+# What README leaves out, so that seconds suffice.
+QUICKLY = {
+    "train": digits.settings(
+        "data.vocab_size=400",
+        "model.d_model=32",
+        "model.d_ff=64",
+        "model.n_layers=1",
+        "train.steps=2",
+        "train.checkpoint_steps=1",
+        "train.validate_steps=2",
+        "train.bleu_sentences=2",
+    ),
+    "check": ["--no-timing", *digits.settings("data.vocab_size=400", "model.d_model=32")],
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory) -> Path:
+    """The files that README's commands name, and a run and a checkpoint of Hugging Face."""
+    place = tmp_path_factory.mktemp("readme")
+    for name, split, count in (("train", "train", 300), ("valid", "valid", 5), ("test", "test", 3)):
+        pairs = list(sentences(split, count, seed=1))
+        for suffix, lines in (
+            ("en", [pair.source for pair in pairs]),
+            ("de", [pair.target for pair in pairs]),
+        ):
+            text = "".join(f"{line}\n" for line in lines)
+            (place / f"{name}.{suffix}").write_text(text, "utf-8")
+            zipped = {"valid": "val"}.get(name, name)
+            (place / f"{zipped}.{suffix}.gz").write_bytes(gzip.compress(text.encode()))
+    (place / "F").write_text("How are you?\n\nGood morning.\n", "utf-8")
+    files = [str(place / name) for name in ("train.en", "train.de", "valid.en", "valid.de")]
+    run = ["train", str(place / "RUN"), "--train", *files[:2], "--valid", *files[2:]]
+    succeed(*run, "--preset", "tiny", *QUICKLY["train"])
+    model = ["--model", str(place / "RUN/model")]
+    succeed("export", "--to", "huggingface", str(place / "checkpoint"), *model)
+    return place
+
+
+def succeed(*words: str) -> str:
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+def takes_minutes(command: str) -> bool:
+    return command == MINUTES[0] or command.startswith(MINUTES[1])
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if not takes_minutes(one)])
+def test_every_command_in_the_readme_that_takes_seconds_works(
+    command, prepared, tmp_path, monkeypatch
+) -> None:
+    place = shutil.copytree(prepared, tmp_path / "here")
+    monkeypatch.chdir(place)
+    verb, *words = shlex.split(command)[1:]
+    shutil.copytree("checkpoint" if verb == "import" else "RUN/model", "DIR")
+    if verb == "train":
+        shutil.rmtree("RUN")
+    before = {path.name for path in place.iterdir()}
+    printed = succeed(verb, *words, *QUICKLY.get(verb, []))
+    made = {path.name for path in place.iterdir()} - before
+    named = {word for word in words if word in ("OUT", "G") or word.startswith(("figure", "big."))}
+    expected = {"train": {"RUN"}}.get(verb, {word for word in named if word != "figure1"})
+    assert made == expected
+    assert printed or made or verb == "average"
+    for name in made & {"RUN", "OUT"}:
+        assert any((place / name).iterdir())
+
+
+def test_the_translation_that_the_readme_shows_is_what_is_printed() -> None:
+    ((command, shown),) = re.findall(r"^\$ transduce (.+)\n(.+)$", README, re.M)
+    assert succeed(*shlex.split(command)) == f"{shown}\n"
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_python_of_the_readme_runs(block, prepared, monkeypatch) -> None:
+    monkeypatch.chdir(prepared)
+    ids = torch.tensor([[5, 6, 7, 2]])
+    exec(block, {"source": ids, "target": ids})
+
+
 def test_every_command_in_the_readme_is_a_verb_with_these_options() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    commands = re.findall(r"^(transduce .+)$", readme, re.M)
-    assert commands
-    for command in commands:
+    assert len(COMMANDS) > 20
+    assert [one for one in COMMANDS if takes_minutes(one)]
+    for command in COMMANDS:
         words = shlex.split(command, comments=True)
         verb = words[1]
         assert verb in VERBS, command

@@ -26,7 +26,7 @@ REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines that are translated at a time
 
 
-def place_of(directory: Path | None) -> Path:
+def place_of(directory: Path | str | None) -> Path:
     """The model directory that is meant: the bundled one where none is named."""
     if directory is None and not (BUNDLED / "config.json").is_file():
         raise ModelError("this installation has no bundled model: give one with --model")
@@ -59,7 +59,7 @@ class Translator:
 
     @classmethod
     def load(
-        cls, directory: Path | None = None, *, engine: str = "auto", log: Log = silent
+        cls, directory: Path | str | None = None, *, engine: str = "auto", log: Log = silent
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
         model = ModelDirectory.open(place_of(directory))
