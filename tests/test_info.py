@@ -113,6 +113,47 @@ def test_a_run_that_somebody_trains_says_who(run) -> None:
     assert facts_of(run)["trained_by"] is None
 
 
+def test_info_never_takes_the_lock_of_a_run(run, monkeypatch) -> None:
+    (run / "lock").write_text("1\n", "utf-8")  # a process that is alive, and does not hold it
+
+    def flock(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    assert facts_of(run)["trained_by"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.toml", b"[model"),
+        ("config.toml", b"\xff\xfe"),
+        ("config.toml", b"[model]\nn_heads = 'many'\n"),
+        ("metrics.jsonl", b"\xff\xfe\n"),
+        ("metrics.jsonl", b'[]\n{"step": "x"}\n{"step": 3}\n{"event": "train"}\n'),
+        ("metrics.jsonl", b'{"step": 3, "event": "validation", "nll": "x"}\n'),
+        ("metrics.jsonl", b'{"step": 3, "event": "train", "epoch": null, "tokens": []}\n'),
+        ("metrics.jsonl", b"[" * 10**5),
+        ("inputs.json", b"\x00"),
+        ("lock", b"\xff"),
+        ("data/train/meta.json", b"{}"),
+        ("checkpoints/step-00000004/state.json", b"[]"),
+        ("checkpoints/step-00000004/checksums.json", b"{}"),
+    ],
+)
+def test_a_damaged_run_is_described_without_a_traceback(run, name, content) -> None:
+    (run / name).write_bytes(content)
+    facts = facts_of(run)
+    page = invoke("info", str(run)).stdout
+    if name in ("config.toml", "data/train/meta.json"):
+        (problem,) = facts["problems"]
+        assert problem in page
+    elif name.startswith("checkpoints"):
+        assert facts["checkpoints"][0]["problem"]
+    else:
+        assert facts["problems"] == []
+
+
 def test_looking_at_a_run_changes_nothing_in_it(run) -> None:
     def content() -> dict[str, bytes]:
         return {str(f): f.read_bytes() for f in run.rglob("*") if f.is_file()}

@@ -278,3 +278,17 @@ def test_a_full_disk_while_preparing_is_one_sentence_and_the_same_command_contin
     monkeypatch.undo()
     train(tmp_path / "run", corpus)
     assert not list((tmp_path / "run").rglob(".*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"builtin": 0, "train": 5}'])
+def test_a_run_with_damaged_inputs_asks_for_the_files_and_continues_with_them(
+    trained, corpus, content
+) -> None:
+    (trained / "inputs.json").write_bytes(content)
+    result = CliRunner().invoke(main, ["train", str(trained)])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"transduce: {trained / 'inputs.json'} is damaged: name the files again with --train and "
+        "--valid\n"
+    )
+    assert "continuing from step 4" in train(trained, corpus, "train.steps=6").stderr

@@ -1,18 +1,17 @@
 """What a run directory is and how far its training has come."""
 
-import fcntl
-import json
-from collections import Counter
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from transduce.config import Config
-from transduce.corpus.filters import Reason, Tally
-from transduce.directory import verify_checksums
-from transduce.errors import InputError, ModelError
+from transduce.corpus.filters import Reason
+from transduce.directory import read_json, verify_checksums
+from transduce.errors import ConfigError, InputError, ModelError
 from transduce.store import Store
+from transduce.tasks import TASKS
 from transduce.train.progress import clock
 from transduce.train.run import (
     CHECKPOINT_FILES,
@@ -23,16 +22,7 @@ from transduce.train.run import (
     read_metrics,
 )
 
-
-@dataclass(frozen=True)
-class Corpus:
-    """What a run has of a corpus."""
-
-    pairs: int
-    source_tokens: int
-    target_tokens: int
-    read: int
-    dropped: dict[Reason, int]
+Entry = Mapping[str, Any]  # of metrics.jsonl
 
 
 @dataclass(frozen=True)
@@ -45,16 +35,9 @@ class SavedState:
     bytes: int
     problem: str | None
 
-
-@dataclass(frozen=True)
-class Validation:
-    """The scores of one validation."""
-
-    step: int
-    nll: float
-    perplexity: float
-    bleu: float | None
-    exact_match: float | None
+    def __str__(self) -> str:
+        condition = self.problem or "whole" + ("" if self.scheduled else ", saved on a signal")
+        return f"step {self.step:>9,}  {self.bytes / 2**20:>8,.1f} MiB  {condition}"
 
 
 @dataclass(frozen=True)
@@ -72,42 +55,47 @@ class History:
     finished: bool
     rollbacks: int
     trained_by: str | None  # a process that is at it now
-    training: Corpus | None
-    validation: Corpus | None
-    best: Validation | None
-    last: Validation | None
-    final: Validation | None  # of the averaged model
+    training: dict[str, Any] | None
+    validation: dict[str, Any] | None
+    best: Entry | None
+    last: Entry | None
+    final: Entry | None  # of the averaged model
     checkpoints: list[SavedState]
     model: Path | None
+    problems: list[str]  # what cannot be read
 
 
 def read_history(run: Run) -> History:
     """Reads what the run has left on disk so far, whole or not."""
-    config = read_config(run) if run.config.exists() else None
+    problems: list[str] = []
+    config = None
+    try:
+        config = read_config(run) if run.config.exists() else None
+    except ConfigError as error:
+        problems.append(str(error))
     metrics = read_metrics(run.metrics)
-    steps = [entry for entry in metrics if entry.get("event") == "train"]
-    validations = [_scores(entry) for entry in metrics if entry.get("event") == "validation"]
-    finals = [_scores(entry) for entry in metrics if entry.get("event") == "final"]
-    reached: Mapping[str, Any] = steps[-1] if steps else {}
+    validations, finals = (_scores(metrics, event) for event in ("validation", "final"))
+    reached: Entry = next((e for e in reversed(metrics) if e.get("event") == "train"), {})
     return History(
         directory=run.directory,
         settings=differences(config) if config else {},
         vocab_size=config.model.vocab_size if config else None,
         steps=config.train.steps if config else None,
         step=max((entry["step"] for entry in metrics), default=0),
-        epoch=reached.get("epoch", 0),
-        tokens=reached.get("tokens", 0),
-        seconds=float(reached.get("seconds", 0.0)),
+        epoch=_number(reached, "epoch"),
+        tokens=_number(reached, "tokens"),
+        seconds=float(_number(reached, "seconds")),
         finished=bool(finals),
         rollbacks=sum(entry.get("event") == "rollback" for entry in metrics),
         trained_by=trainer_of(run),
-        training=_corpus(run.data / "train"),
-        validation=_corpus(run.data / "valid"),
-        best=min(validations, key=lambda scores: scores.nll, default=None),
+        training=_corpus(run.data / "train", problems),
+        validation=_corpus(run.data / "valid", problems),
+        best=min(validations, key=lambda entry: entry["nll"], default=None),
         last=validations[-1] if validations else None,
         final=finals[-1] if finals else None,
         checkpoints=[saved_state(path) for path in numbered(run.checkpoints)],
         model=run.model if run.model.is_dir() else None,
+        problems=problems,
     )
 
 
@@ -118,16 +106,22 @@ def differences(config: Config) -> dict[str, Any]:
 
 
 def trainer_of(run: Run) -> str | None:
-    """The process that holds the run, as far as this machine can know."""
+    """The process that holds the run's lock, as far as this machine knows.
+
+    The lock itself is not tried: that could refuse a trainer which starts at the same moment.
+    """
     try:
-        with (run.directory / "lock").open(encoding="utf-8", errors="replace") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back when the file closes
-            except BlockingIOError:
-                return file.read().strip()
-    except OSError:
-        pass
-    return None
+        process = run.lock.read_text("utf-8", "replace").strip()
+        inode = run.lock.stat().st_ino
+        if (locks := Path("/proc/locks")).exists():
+            rows = [row.split() for row in locks.read_text("utf-8").splitlines()]
+            held = any(row[1:2] == ["FLOCK"] and row[5].endswith(f":{inode}") for row in rows)
+        else:
+            os.kill(int(process), 0)  # raises if there is none
+            held = True
+    except (OSError, ValueError):
+        return None
+    return process if held else None
 
 
 def saved_state(path: Path) -> SavedState:
@@ -136,52 +130,59 @@ def saved_state(path: Path) -> SavedState:
     try:
         size = sum(file.stat().st_size for file in path.iterdir())
         verify_checksums(path, CHECKPOINT_FILES)
-        scheduled = bool(json.loads((path / "state.json").read_text("utf-8")).get("scheduled"))
-    except (ModelError, OSError, ValueError) as error:  # or it was pruned just now
+        scheduled = read_json(path, "state.json").get("scheduled") is True
+    except (ModelError, OSError) as error:  # or it was pruned just now
         problem = str(error)
-    return SavedState(path.name, int(path.name.split("-")[1]), scheduled, size, problem)
+    return SavedState(path.name, int(path.name.removeprefix("step-")), scheduled, size, problem)
 
 
-def _corpus(directory: Path) -> Corpus | None:
+def _corpus(directory: Path, problems: list[str]) -> dict[str, Any] | None:
     try:
         store = Store.open(directory)
-    except InputError:
+    except InputError as error:
+        if directory.exists():
+            problems.append(str(error))
         return None
-    meta, tally = store.meta, store.tally
-    dropped = {reason: count for reason, count in tally.dropped.items() if count}
-    return Corpus(meta.examples, meta.tokens["source"], meta.tokens["target"], meta.read, dropped)
+    meta = store.meta
+    dropped: dict[Reason, int] = {reason: n for reason, n in meta.dropped.items() if n}
+    tokens = {f"{side}_tokens": count for side, count in meta.tokens.items()}
+    return {"pairs": meta.examples, **tokens, "read": meta.read, "dropped": dropped}
 
 
-def _scores(entry: Mapping[str, Any]) -> Validation:
-    return Validation(
-        step=entry["step"],
-        nll=float(entry["nll"]),
-        perplexity=float(entry["perplexity"]),
-        bleu=entry.get("bleu"),
-        exact_match=entry.get("exact_match"),
-    )
+def _scores(metrics: list[Entry], event: str) -> list[Entry]:
+    return [
+        {key: value for key, value in entry.items() if key != "event"}
+        for entry in metrics
+        if entry.get("event") == event and _number(entry, "nll") and _number(entry, "perplexity")
+    ]
+
+
+def _number(entry: Entry, key: str) -> Any:
+    """A number of an entry, or 0 where there is none."""
+    value = entry.get(key)
+    return value if isinstance(value, int | float) else 0
 
 
 def render(history: History) -> str:
     """The run in words."""
+    checkpoints = [str(saved) for saved in history.checkpoints]
     settings = [f"{name} = {value}" for name, value in history.settings.items()]
-    rows = [
-        *_listed("state", _state(history)),
-        *_listed("training data", _described(history.training)),
-        *_listed("validation data", _described(history.validation)),
-        *_listed("scores", _scored(history)),
-        *_listed("checkpoints", [_checkpoint(saved) for saved in history.checkpoints]),
-        *_listed("model", [str(history.model)] if history.model else []),
-        *_listed("not as in the paper", settings),
-    ]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(
-        [str(history.directory), *(f"  {name:<{width}}  {text}" for name, text in rows)]
-    )
-
-
-def _listed(name: str, lines: list[str]) -> list[tuple[str, str]]:
-    return [("" if i else name, line) for i, line in enumerate(lines or ["nothing yet"])]
+    listed = {
+        "state": _state(history),
+        "training data": _described(history.training),
+        "validation data": _described(history.validation),
+        "scores": _scored(history),
+        "checkpoints": checkpoints,
+        "model": [str(history.model)] if history.model else [],
+        "not as in the paper": settings,
+        **({"problems": history.problems} if history.problems else {}),
+    }
+    width = max(map(len, listed))
+    lines = [str(history.directory)]
+    for name, texts in listed.items():
+        for i, text in enumerate(texts or ["nothing yet"]):
+            lines.append(f"  {'' if i else name:<{width}}  {text}")
+    return "\n".join(lines)
 
 
 def _state(history: History) -> list[str]:
@@ -204,30 +205,29 @@ def _state(history: History) -> list[str]:
     return lines
 
 
-def _described(corpus: Corpus | None) -> list[str]:
+def _described(corpus: dict[str, Any] | None) -> list[str]:
     if corpus is None:
         return []
-    sides = f"{corpus.source_tokens:,} source tokens, {corpus.target_tokens:,} target tokens"
-    return [str(Tally(corpus.read, Counter(corpus.dropped))), sides]
+    kept = f"{corpus['read']:,} pairs read, {corpus['pairs']:,} kept"
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in corpus["dropped"].items())
+    sides = [key.removesuffix("_tokens") for key in corpus if key.endswith("_tokens")]
+    tokens = ", ".join(f"{corpus[f'{side}_tokens']:,} {side} tokens" for side in sides)
+    return [f"{kept}; dropped: {dropped}" if dropped else kept, tokens]
 
 
 def _scored(history: History) -> list[str]:
-    scores = {"best": history.best, "last": history.last, "model": history.final}
-    if history.last == history.best:
-        scores["last"] = None
+    last = None if history.last == history.best else history.last
+    scores = {"best": history.best, "last": last, "model": history.final}
     lines = []
-    for name, found in scores.items():
-        if found is None:
-            continue
-        parts = [f"perplexity {found.perplexity:,.3f}"]
-        if found.bleu is not None and found.exact_match is not None:
-            parts += [f"BLEU {found.bleu:.1f}", f"exact match {100 * found.exact_match:.1f} %"]
-        where = "averaged" if name == "model" else f"step {found.step:,}"
-        lines.append(f"{name:<5}  {'  '.join(parts)}  ({where})")
+    for name, entry in scores.items():
+        if entry is not None:
+            parts = [f"perplexity {entry['perplexity']:,.3f}"]
+            parts += [
+                metric.text(entry[metric.name])
+                for task in TASKS.values()
+                for metric in task.metrics
+                if isinstance(entry.get(metric.name), int | float)
+            ]
+            where = "averaged" if name == "model" else f"step {entry['step']:,}"
+            lines.append(f"{name:<5}  {'  '.join(parts)}  ({where})")
     return lines
-
-
-def _checkpoint(saved: SavedState) -> str:
-    kind = "" if saved.scheduled else ", saved on a signal"
-    condition = saved.problem or f"whole{kind}"
-    return f"step {saved.step:>9,}  {saved.bytes / 2**20:>8,.1f} MiB  {condition}"

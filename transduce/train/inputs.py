@@ -4,6 +4,7 @@ import filecmp
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,13 +83,19 @@ def read_inputs(run: Run) -> Inputs:
         content = json.loads(run.inputs.read_text("utf-8"))
         if content["builtin"]:
             return builtin_inputs(run)
-        train, valid = (
-            text and Text(tuple(text["sources"]), tuple(text["targets"]))
-            for text in (content["train"], content["valid"])
+        valid = _text(content["valid"]) if content["valid"] else None
+        return Inputs(
+            _text(content["train"]), valid, task=task_of(content.get("task", TRANSLATION.name))
         )
-        return Inputs(train, valid, task=task_of(content.get("task", TRANSLATION.name)))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{run.inputs} cannot be read: {error}; name the files again") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise InputError(
+            f"{run.inputs} is damaged: name the files again with --train and --valid"
+        ) from None
+
+
+def _text(content: Mapping[str, list[str]]) -> Text:
+    sources, targets = (tuple(map(Path, content[key])) for key in ("sources", "targets"))
+    return Text(sources, targets)
 
 
 def builtin_inputs(run: Run) -> Inputs:

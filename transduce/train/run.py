@@ -78,6 +78,10 @@ class Run:
         return self.directory / "metrics.jsonl"
 
     @property
+    def lock(self) -> Path:
+        return self.directory / "lock"
+
+    @property
     def model(self) -> Path:
         return self.directory / "model"
 
@@ -90,7 +94,7 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Holds the run for this process; the lock falls with the process, however that ends."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        with (self.directory / "lock").open("a+", encoding="utf-8", errors="replace") as file:
+        with self.lock.open("a+", encoding="utf-8", errors="replace") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
