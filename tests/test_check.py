@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from transduce.check.overlap import RUN, runs_of
 from transduce.check.sizes import plan_of
 from transduce.check.text import Places
-from transduce.check.text_checks import oddities_of
+from transduce.check.text_checks import kinds_of
 from transduce.cli import main
 from transduce.config import TrainConfig
 from transduce.corpus.text import Text
@@ -238,13 +238,13 @@ def test_two_texts_share_a_number_exactly_if_they_share_so_many_words_in_a_row(t
         ("all small", "lowercase"),
     ],
 )
-def test_what_is_odd_about_a_line_is_named(text, kind) -> None:
-    assert oddities_of(text) == [kind]
+def test_what_is_unusual_about_a_line_is_named(text, kind) -> None:
+    assert kinds_of(text) == [kind]
 
 
-def test_an_ordinary_line_is_not_odd() -> None:
+def test_an_ordinary_line_is_not_unusual() -> None:
     for text in ("A dog, and a cat.", "Grüße aus Köln – «schön»!", "10 % & Co", "你好，世界。"):
-        assert oddities_of(text) == []
+        assert kinds_of(text) == []
 
 
 def test_text_that_looks_tokenised_is_warned_of(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""What a run directory is and how far its training has come."""
+"""What a run directory is, and the progress of its training."""
 
 import os
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ def warnings_of(
         dropped = survey.read - survey.kept
         if dropped > MUCH * survey.read:
             warnings.append(f"{dropped:,} of {survey.read:,} {name} pairs would be dropped")
-        warnings += [f"{name} data: {odd.warning}" for odd in survey.unusual if odd.warning]
+        warnings += [f"{name} data: {found.warning}" for found in survey.unusual if found.warning]
     if 2 * vocabulary.rare > vocabulary.size:
         warnings.append(
             f"{vocabulary.rare:,} of the {vocabulary.size:,} tokens are seen fewer than {RARE} "

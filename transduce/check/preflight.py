@@ -6,20 +6,26 @@ from dataclasses import dataclass
 from transduce.check.advice import warnings_of
 from transduce.check.overlap import Overlap, Search
 from transduce.check.sizes import Epoch, Network, batching_of, network_of, plan_of
-from transduce.check.text import Places, Survey, survey, survey_unfiltered
+from transduce.check.text import Places, Survey, survey
 from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
+from transduce.corpus.filters import Rules
 from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
 from transduce.log import silent
 from transduce.machine import keep_memory
+from transduce.store import build_store
+from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs, write_text
-from transduce.train.prepare import Prepared, prepare, rules_of
+from transduce.train.prepare import Prepared, prepare
 from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
 
 Progress = Callable[[str, int], None]
+
+NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
+ANY_LENGTH = 10**6  # tokens: test data is only translated, so nothing is dropped for its length
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def check(
     timed: bool,
     progress: Progress,
 ) -> Preflight:
-    """Prepares the data as training does, into an empty run, and looks at all of it."""
+    """Prepares the data as training does, into an empty run, and measures all of it."""
     busy = is_busy()  # before this is what keeps it busy
     keep_memory()
     notes: list[str] = []
@@ -69,7 +75,7 @@ def check(
         progress("timing steps", len(data.train))
         with join() as processes:
             timing = time_steps(config, data.train, plan, processes, busy)
-    corpora, overlaps = _look_at_text(config, inputs, test, data, progress)
+    corpora, overlaps = _check_text(run, inputs, test, data, progress)
     batching = batching_of(plan, data.train, config)
     vocabulary = vocabulary_of(config.data, data, notes)
     operations = Operations(
@@ -82,12 +88,11 @@ def check(
     )
 
 
-def _look_at_text(
-    config: Config, inputs: Inputs, test: Text | None, data: Prepared, progress: Progress
+def _check_text(
+    run: Run, inputs: Inputs, test: Text | None, data: Prepared, progress: Progress
 ) -> tuple[dict[str, Survey], dict[str, Overlap]]:
     """Each corpus by itself, and the others beside the training data."""
-    rules, tokens = rules_of(config.data), data.tokenizer
-    training = Places(inputs.train)
+    training, tokenizer = Places(inputs.train), data.tokenizer
     others = {"validation": inputs.valid, "test": test}
     searches = {name: Search(text, training) for name, text in others.items() if text}
 
@@ -98,21 +103,14 @@ def _look_at_text(
             search.look(number, pair)
 
     held_out = frozenset() if inputs.valid else _held_out(data)
-    corpora = {
-        "training": survey(inputs.train, training, rules, held_out, tokens, data.train, look)
-    }
+    corpora = {"training": survey(inputs.train, training, tokenizer, data.train, held_out, look)}
     if inputs.valid:
-        corpora["validation"] = survey(
-            inputs.valid,
-            searches["validation"].places,
-            rules,
-            frozenset(),
-            tokens,
-            data.valid,
-            lambda _number, _pair: None,
-        )
+        places = searches["validation"].places
+        corpora["validation"] = survey(inputs.valid, places, tokenizer, data.valid)
     if test:
-        corpora["test"] = survey_unfiltered(test, searches["test"].places, tokens)
+        pairs = TRANSLATION.read(test)
+        store = build_store(pairs, tokenizer, run.data / "test", ANY_LENGTH, rules=NO_RULES)
+        corpora["test"] = survey(test, searches["test"].places, tokenizer, store)
     return corpora, {name: search.result() for name, search in searches.items()}
 
 

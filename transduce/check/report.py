@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
-from transduce.check.text import Example, Survey
+from transduce.check.text import Example
 from transduce.check.vocabulary import RARE
 from transduce.table import render_table
 from transduce.train.run import flat
@@ -34,46 +34,55 @@ def to_json(preflight: Preflight) -> str:
 def render(preflight: Preflight) -> str:
     """Sections of aligned numbers, then the warnings, then the verdict."""
     parts = [
-        _text(preflight),
+        _counts(preflight),
+        _lengths(preflight),
         _pairs(preflight),
         _unusual(preflight),
         _overlap(preflight),
-        _training(preflight),
-        [f"warning: {warning}" for warning in preflight.warnings],
-        [_verdict(preflight)],
+        render_table("Training", ("", ""), "<<", [*_network(preflight), *_cost(preflight)]),
+        "\n".join(f"warning: {warning}" for warning in preflight.warnings),
+        _verdict(preflight),
     ]
-    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+    return "\n\n".join(filter(None, parts))
 
 
-def section(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose first row has its title and headings."""
-    (title, *headings), *others = rows
-    return render_table(title, ("", *headings), columns, others, WIDTH).split("\n")
+def _counts(preflight: Preflight) -> str:
+    rows = [
+        (corpus, file.file, file.side, f"{file.lines:,}", f"{file.characters:,}")
+        for corpus, survey in preflight.corpora.items()
+        for file in survey.files
+    ]
+    headings = ("", "file", "side", "lines", "characters")
+    return render_table("Text", headings, "<<<>>", once(rows))
 
 
-def _text(preflight: Preflight) -> list[str]:
-    counts: list[Sequence[str]] = [("Text", "file", "lines", "characters")]
-    lengths: list[Sequence[str]] = [("Length", "", "mean", "median", "95 %", "99 %", "longest")]
-    for name, survey in preflight.corpora.items():
-        title = name
-        for file in survey.files:
-            label = f"{file.file} ({file.side})" if _has_both_sides(survey) else file.file
-            counts.append((title, label, f"{file.lines:,}", f"{file.characters:,}"))
-            title = ""
-        title = name
-        for what, sides in (("characters", survey.characters), ("tokens", survey.tokens)):
-            for side, of in sides.items():
-                numbers = (f"{n:,}" for n in (of.median, of.p95, of.p99, of.longest))
-                lengths.append((title, f"{side} {what}", f"{of.mean:,.1f}", *numbers))
-                title = ""
-    return [*section("<<>>", counts), "", *section("<<>>>>>", lengths)]
+def _lengths(preflight: Preflight) -> str:
+    rows = [
+        (
+            corpus,
+            f"{side} {unit}",
+            f"{of.mean:,.1f}",
+            *numbers(of.median, of.p95, of.p99, of.longest),
+        )
+        for corpus, survey in preflight.corpora.items()
+        for unit, sides in (("characters", survey.characters), ("tokens", survey.tokens))
+        for side, of in sides.items()
+    ]
+    headings = ("", "", "mean", "median", "95 %", "99 %", "longest")
+    return render_table("Length", headings, "<<>>>>>", once(rows))
 
 
-def _has_both_sides(survey: Survey) -> bool:
-    return len({file.file for file in survey.files}) < len(survey.files)
+def once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows, of which the first cell is left empty where it repeats the one above."""
+    above = ["", *(row[0] for row in rows)]
+    return [("" if row[0] == a else row[0], *row[1:]) for row, a in zip(rows, above, strict=False)]
 
 
-def _pairs(preflight: Preflight) -> list[str]:
+def numbers(*counts: int) -> list[str]:
+    return [f"{count:,}" for count in counts]
+
+
+def _pairs(preflight: Preflight) -> str:
     lines = ["Pairs"]
     for name, survey in preflight.corpora.items():
         held = f", {survey.held_out:,} held out for validation" if survey.held_out else ""
@@ -88,7 +97,7 @@ def _pairs(preflight: Preflight) -> list[str]:
             lines.append(f"    {kept_twice:,} there before, and kept")
         if kept_same > 0:
             lines.append(f"    {kept_same:,} with the same text on both sides, and kept")
-    return lines
+    return "\n".join(lines)
 
 
 def _shown(example: Example) -> str:
@@ -102,55 +111,53 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 
-def _unusual(preflight: Preflight) -> list[str]:
-    rows: list[Sequence[str]] = []
-    notes = []
-    for name, survey in preflight.corpora.items():
-        title = name
-        notes += [f"  {note}" for note in survey.notes]
-        for odd in survey.unusual:
-            share = f"{100 * odd.share:.2f} %"
-            rows.append((title, odd.side, odd.what, f"{odd.lines:,}", share, odd.first))
-            title = ""
-    if not rows:
-        return ["Unusual", *(notes or ["  nothing"])]
-    heading = ("Unusual", "", "lines with", "lines", "share", "first")
-    return [*section("<<<>><", [heading, *rows]), *notes]
-
-
-def _overlap(preflight: Preflight) -> list[str]:
-    if not preflight.overlaps:
-        return ["Overlap with the training data", "  none: validation data is held out from it"]
-    found = preflight.overlaps
-    rows: list[Sequence[str]] = [
-        ("Overlap with the training data", *found),
-        ("sentences", *(f"{o.sentences:,}" for o in found.values())),
-        ("source is there", *(f"{o.source:,}" for o in found.values())),
-        ("target is there", *(f"{o.target:,}" for o in found.values())),
-        ("the whole pair is there", *(f"{o.pair:,}" for o in found.values())),
-        (
-            f"others that share {RUN} words in a row",
-            *(f"{o.near:,}" for o in found.values()),
-        ),
-        (f"have {RUN} words in a row at all", *(f"{o.long_enough:,}" for o in found.values())),
+def _unusual(preflight: Preflight) -> str:
+    notes = [f"  {note}" for survey in preflight.corpora.values() for note in survey.notes]
+    rows = [
+        (corpus, line.side, line.what, f"{line.lines:,}", f"{100 * line.share:.2f} %", line.first)
+        for corpus, survey in preflight.corpora.items()
+        for line in survey.unusual
     ]
-    lines = section("<" + ">" * len(found), rows)
+    if not rows:
+        return "\n".join(["Unusual", *(notes or ["  nothing"])])
+    headings = ("", "side", "lines with", "lines", "share", "first")
+    return "\n".join([render_table("Unusual", headings, "<<<>><", once(rows)), *notes])
+
+
+def _overlap(preflight: Preflight) -> str:
+    title, found = "Overlap with the training data", preflight.overlaps
+    if not found:
+        return f"{title}\n  none: validation data is held out from it"
+    what = {
+        "sentences": "sentences",
+        "source": "source is there",
+        "target": "target is there",
+        "pair": "the whole pair is there",
+        "near": f"others that share {RUN} words in a row",
+        "long_enough": f"have {RUN} words in a row at all",
+    }
+    rows = [
+        (text, *numbers(*(getattr(overlap, name) for overlap in found.values())))
+        for name, text in what.items()
+    ]
+    lines = [render_table(title, ("", *found), "<" + ">" * len(found), rows)]
     for overlap in found.values():
         for example in overlap.examples:
             sign = "≈" if example.match == "near" else "="
             start = f"    {example.where} {sign} {example.training}: "
             lines.append(start + repr(cut(example.text, WIDTH - len(start) - 2)))
-    return lines
+    return "\n".join(lines)
 
 
-def _training(preflight: Preflight) -> list[str]:
-    vocabulary, batching, network = preflight.vocabulary, preflight.batching, preflight.network
-    timing, memory = preflight.timing, network.memory
+def _network(preflight: Preflight) -> list[tuple[str, str]]:
+    vocabulary, epoch, network = preflight.vocabulary, preflight.batching, preflight.network
     settings, model = preflight.settings.train, preflight.settings.model
-    asked = "" if vocabulary.size == vocabulary.asked else f", not {vocabulary.asked:,}: "
-    asked += "all that the corpus supports" if asked else ""
-    rows = [
-        ("vocabulary", f"{vocabulary.size:,} tokens{asked}"),
+    asked = f", not {vocabulary.asked:,}: all that the corpus supports"
+    return [
+        (
+            "vocabulary",
+            f"{vocabulary.size:,} tokens{asked if vocabulary.size != vocabulary.asked else ''}",
+        ),
         (
             "",
             f"{vocabulary.rare:,} of them are seen fewer than {RARE} times; single bytes are "
@@ -164,75 +171,57 @@ def _training(preflight: Preflight) -> list[str]:
         ),
         (
             "batches",
-            f"{batching.batches:,} an epoch, each of {batching.sentences:,.0f} pairs, "
-            f"{batching.source_tokens:,.0f} source and {batching.target_tokens:,.0f} target tokens",
+            f"{epoch.batches:,} an epoch, each of {epoch.sentences:,.0f} pairs, "
+            f"{epoch.source_tokens:,.0f} source and {epoch.target_tokens:,.0f} target tokens",
         ),
-        ("", f"{100 * batching.padding:.1f} % of what is computed is padding"),
+        ("", f"{100 * epoch.padding:.1f} % of what is computed is padding"),
         (
             "steps",
-            f"{batching.steps:,}, which is {batching.epochs:,.1f} epochs; warm-up "
-            f"{settings.warmup_steps:,}; checkpoints {batching.checkpoints:,}, of which the last "
-            f"{min(settings.average, batching.checkpoints):,} are averaged",
+            f"{epoch.steps:,}, which is {epoch.epochs:,.1f} epochs; warm-up "
+            f"{settings.warmup_steps:,}; checkpoints {epoch.checkpoints:,}, of which the last "
+            f"{min(settings.average, epoch.checkpoints):,} are averaged",
         ),
-        *_memory(preflight),
     ]
-    rows.append(("disk", f"{size(memory.checkpoints)} of checkpoints"))
-    if timing:
-        rows += _time(preflight)
-    rows += _operations(preflight)
-    return section("<<", [("Training", ""), *rows])
 
 
-def _memory(preflight: Preflight) -> list[tuple[str, str]]:
+def _cost(preflight: Preflight) -> list[tuple[str, str]]:
+    """Memory, disk, time and operations."""
     memory, timing = preflight.network.memory, preflight.timing
     peak = f"about {size(memory.estimated_peak)} at most, estimated"
     if timing and timing.peak_memory:
         peak = f"{size(timing.peak_memory)} at most, measured in these steps and in preparing"
     state = memory.weights + memory.gradients + memory.moments + memory.moving_average
-    return [
+    rows = [
         ("memory", peak),
         (
             "",
             f"weights, gradients and moments {size(state)}, activations of the largest batch "
             f"{size(memory.activations)}",
         ),
+        ("disk", f"{size(memory.checkpoints)} of checkpoints"),
     ]
-
-
-def _time(preflight: Preflight) -> list[tuple[str, str]]:
-    timing = preflight.timing
-    assert timing
-    parts = "" if timing.share_timed == 1 else "parts of "
-    rows = [
-        (
-            "time",
-            f"{timing.seconds_per_step:,.2f} s a step, {timing.tokens_per_second:,.0f} target "
-            f"tokens/s, measured on {parts}{timing.steps_timed} steps ({timing.device}, "
-            f"{timing.threads} threads)",
-        ),
-        ("", f"{duration(3600 * timing.hours)} for all steps; validation comes on top"),
-    ]
-    if timing.busy:
-        rows.append(("", "other work has kept the machine busy: alone it may be faster"))
-    return rows
-
-
-def _operations(preflight: Preflight) -> list[tuple[str, str]]:
-    timing, operations = preflight.timing, preflight.operations
-    rows = [
-        (
-            "FLOPs",
-            f"{power(operations.counted)} counted in its matrix products, as the model's card does",
-        ),
-    ]
-    if timing and operations.by_time:
-        rows.append(
+    if timing:
+        parts = "" if timing.share_timed == 1 else "parts of "
+        rows += [
             (
-                "",
-                f"{power(operations.by_time)} by Table 2's method: the time × "
-                f"{timing.machine_flops / 1e9:,.0f} GFLOP/s, this machine's best matrix product",
-            )
+                "time",
+                f"{timing.seconds_per_step:,.2f} s a step, {timing.tokens_per_second:,.0f} target "
+                f"tokens/s, measured on {parts}{timing.steps_timed} steps ({timing.device}, "
+                f"{timing.threads} threads)",
+            ),
+            ("", f"{duration(3600 * timing.hours)} for all steps; validation comes on top"),
+        ]
+        if timing.busy:
+            rows.append(("", "other work has kept the machine busy: alone it may be faster"))
+    operations = preflight.operations
+    counted = f"{power(operations.counted)} counted in its matrix products, as in the model's card"
+    rows.append(("FLOPs", counted))
+    if timing and operations.by_time:
+        by_time = (
+            f"{power(operations.by_time)} by Table 2's method: the time × "
+            f"{timing.machine_flops / 1e9:,.0f} GFLOP/s, this machine's best matrix product"
         )
+        rows.append(("", by_time))
     return rows
 
 

@@ -3,29 +3,25 @@
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 
-from transduce.check.text_checks import Oddities, Oddity, SideName
-from transduce.corpus.filters import Digests, Reason, Rules, Tally, digest_of, keep
+from transduce.check.text_checks import SideName, TextChecks, Unusual
+from transduce.corpus.filters import Digests, Reason, Tally, digest_of, judge
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import File, TextFile
 from transduce.corpus.text import Text
-from transduce.errors import InputError
 from transduce.store import Store
 from transduce.tasks import TRANSLATION
 from transduce.tokenizer import Tokenizer
 
 EXAMPLES = 2  # of every reason to drop a pair
-NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
-CHUNK = 2000  # pairs encoded at a time
 
-Look = Callable[[int, Pair], None]  # at a pair that is kept, with its number among all
-Verdict = Callable[[int, Pair, Reason | None], None]
+Look = Callable[[int, Pair], None]  # called with the number of a pair among all, and the pair
 
 
 @dataclass(frozen=True)
@@ -82,8 +78,8 @@ class Survey:
     tokens: dict[SideName, Distribution]  # of what is kept
     identical: int  # pairs with the same text on both sides, dropped or not
     duplicates: int  # pairs that have been there before, dropped or not
-    unusual: list[Oddity]
-    notes: list[str]  # what the reader says
+    unusual: list[Unusual]
+    notes: list[str]  # what the reader logged
 
 
 class Places:
@@ -123,154 +119,68 @@ def _pair_lines(file: File, aligned: bool) -> Sequence[int]:
         return array("I", (lines.number for line in lines.raw() if line.strip(b" \r\n")))
 
 
-def judge(
-    pairs: Iterable[Pair], rules: Rules, held_out: frozenset[str], tally: Tally, hear: Verdict
-) -> None:
-    """Runs training's own filter over the pairs and says what becomes of each."""
-
-    def in_turn() -> Iterator[Pair]:
-        known: Counter[Reason] = Counter()
-        for number, pair in enumerate(pairs, 1):
-            if pair.source in held_out:
-                continue
-            yield pair
-            # when it asks for the next pair, the filter has judged this one
-            if tally.dropped.total() == known.total():
-                hear(number, pair, None)
-            else:
-                (reason,) = tally.dropped - known
-                known[reason] += 1
-                hear(number, pair, reason)
-
-    for _ in keep(in_turn(), rules, tally):
-        pass
-
-
-class Surveyor:
-    """Looks at pair after pair, and remembers what the survey says of them."""
-
-    def __init__(self, places: Places, rules: Rules, look: Look) -> None:
-        self.places, self.rules, self.look = places, rules, look
-        self.lengths: dict[SideName, array[int]] = {"source": array("I"), "target": array("I")}
-        self.lines: Counter[int] = Counter()  # of a file
-        self.characters: Counter[tuple[int, SideName]] = Counter()  # of a side of a file
-        self.examples: dict[Reason, list[Example]] = {}
-        self.oddities = Oddities()
-        self.identical = self.duplicates = 0
-        self.longest: list[tuple[int, int, Pair]] = []  # characters, number
-        self._seen = Digests()
-
-    def hear(self, number: int, pair: Pair, reason: Reason | None) -> None:
-        part = self.places.part(number)
-        self.lines[part] += 1
-        self._hear_side(number, part, "source", pair.source)
-        self._hear_side(number, part, "target", pair.target)
-        self.identical += pair.source.strip() == pair.target.strip() != ""
-        if reason is None:
-            self._hear_kept(number, pair)
-            return
-        self.duplicates += reason == "duplicate"
-        if len(self.examples.setdefault(reason, [])) < EXAMPLES:
-            self.examples[reason].append(Example(self.places(number), pair.source, pair.target))
-
-    def _hear_side(self, number: int, part: int, side: SideName, text: str) -> None:
-        self.lengths[side].append(len(text))
-        self.characters[part, side] += len(text)
-        self.oddities.add(number, side, text)
-
-    def _hear_kept(self, number: int, pair: Pair) -> None:
-        if not self.rules.drop_duplicates:
-            self.duplicates += not self._seen.add(digest_of(pair))
-        characters = max(len(pair.source), len(pair.target))
-        if len(self.longest) < EXAMPLES or characters > self.longest[0][0]:
-            self.longest = sorted([*self.longest, (characters, number, pair)])[-EXAMPLES:]
-        self.look(number, pair)
-
-    def too_long(self, tokens: Tokenizer, max_length: int) -> list[Example]:
-        """Those of the pairs with the most characters that have too many tokens as well."""
-        examples = []
-        for _, number, pair in reversed(self.longest):
-            sides = tokens.encode_batch([pair.source, pair.target])
-            length = max(len(side) for side in sides)
-            if length > max_length:
-                where = self.places(number)
-                examples.append(Example(where, pair.source, pair.target, length))
-        return examples
-
-    def files(self) -> list[FileCount]:
-        return [
-            FileCount(
-                self.places.file(part, side), side, self.lines[part], self.characters[part, side]
-            )
-            for part in sorted(self.lines)
-            for side in self.lengths
-        ]
-
-
 def survey(
     text: Text,
     places: Places,
-    rules: Rules,
-    held_out: frozenset[str],
-    tokens: Tokenizer,
+    tokenizer: Tokenizer,
     store: Store,
-    look: Look,
+    held_out: Collection[str] = (),
+    look: Look = lambda _number, _pair: None,
 ) -> Survey:
-    """Of text that training would use, and has encoded; `look` sees every pair it keeps."""
-    surveyor, tally, notes = Surveyor(places, rules, look), Tally(), list[str]()
-    judge(TRANSLATION.read(text, notes.append), rules, held_out, tally, surveyor.hear)
+    """Of text that has been encoded; `look` is called with every pair that is kept."""
+    rules, tally, notes, number = store.meta.rules, Tally(), list[str](), 0
+    lengths: dict[SideName, array[int]] = {"source": array("I"), "target": array("I")}
+    lines: Counter[int] = Counter()  # of a file
+    characters: Counter[tuple[int, SideName]] = Counter()  # of a side of a file
+    examples: dict[Reason, list[Example]] = {}
+    longest: list[tuple[int, int, Pair]] = []  # characters, number
+    checks, seen, identical, duplicates = TextChecks(), Digests(), 0, 0
+
+    def pairs() -> Iterator[Pair]:
+        nonlocal number
+        for pair in TRANSLATION.read(text, notes.append):
+            number += 1
+            if pair.source not in held_out:
+                yield pair
+
+    for pair, reason in judge(pairs(), rules, tally):
+        part = places.part(number)
+        lines[part] += 1
+        for side in lengths:
+            line: str = getattr(pair, side)
+            lengths[side].append(len(line))
+            characters[part, side] += len(line)
+            checks.add(number, side, line)
+        identical += pair.source.strip() == pair.target.strip() != ""
+        duplicates += reason == "duplicate"
+        if reason is None:
+            if not rules.drop_duplicates:
+                duplicates += not seen.add(digest_of(pair))
+            longest = sorted([*longest, (max(map(len, pair)), number, pair)])[-EXAMPLES:]
+            look(number, pair)
+        elif len(shown := examples.setdefault(reason, [])) < EXAMPLES:
+            shown.append(Example(places(number), *pair))
     if store.tally.dropped["too long"]:
-        surveyor.examples["too long"] = surveyor.too_long(tokens, store.meta.max_length)
-    lengths = store.lengths[0] - 1, store.lengths[1] - 1
-    return _survey(surveyor, store.tally, places.total - tally.read, lengths, notes)
-
-
-def survey_unfiltered(text: Text, places: Places, tokens: Tokenizer) -> Survey:
-    """Of text that is only translated: nothing is dropped but what is empty."""
-    pairs: list[Pair] = []
-    lengths: tuple[array[int], array[int]] = array("I"), array("I")
-
-    def encode() -> None:
-        for side, lines in zip(
-            lengths, ([p.source for p in pairs], [p.target for p in pairs]), strict=True
-        ):
-            side.extend(len(ids) for ids in tokens.encode_arrays(lines))
-        pairs.clear()
-
-    def look(_number: int, pair: Pair) -> None:
-        pairs.append(pair)
-        if len(pairs) == CHUNK:
-            encode()
-
-    surveyor, tally, notes = Surveyor(places, NO_RULES, look), Tally(), list[str]()
-    judge(TRANSLATION.read(text, notes.append), NO_RULES, frozenset(), tally, surveyor.hear)
-    encode()
-    if tally.kept == 0:
-        raise InputError(f"no pair of {text} has text on both sides")
-    return _survey(surveyor, tally, 0, lengths, notes)
-
-
-def _survey(
-    surveyor: Surveyor,
-    tally: Tally,
-    held_out: int,
-    token_lengths: tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray],
-    notes: list[str],
-) -> Survey:
-    sides: tuple[SideName, SideName] = ("source", "target")
+        examples["too long"] = [
+            Example(places(number), *pair, tokens)
+            for _, number, pair in reversed(longest)
+            if (tokens := max(map(len, tokenizer.encode_batch(pair)))) > store.meta.max_length
+        ]
     return Survey(
-        files=surveyor.files(),
-        read=tally.read,
-        held_out=held_out,
-        kept=tally.kept,
-        dropped={reason: count for reason, count in tally.dropped.items() if count},
-        examples=surveyor.examples,
-        characters={side: distribution(surveyor.lengths[side]) for side in sides},
-        tokens={
-            side: distribution(lengths) for side, lengths in zip(sides, token_lengths, strict=True)
-        },
-        identical=surveyor.identical,
-        duplicates=surveyor.duplicates,
-        unusual=surveyor.oddities.found(tally.read, surveyor.places),
+        files=[
+            FileCount(places.file(part, side), side, lines[part], characters[part, side])
+            for part in sorted(lines)
+            for side in lengths
+        ],
+        read=store.tally.read,
+        held_out=places.total - tally.read,
+        kept=store.tally.kept,
+        dropped={reason: count for reason, count in store.tally.dropped.items() if count},
+        examples=examples,
+        characters={side: distribution(lengths[side]) for side in lengths},
+        tokens={side: distribution(store.sides[side].lengths - 1) for side in lengths},
+        identical=identical,
+        duplicates=duplicates,
+        unusual=checks.found(store.tally.read, places),
         notes=notes,
     )

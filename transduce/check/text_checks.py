@@ -1,4 +1,4 @@
-"""Lines that are text, but perhaps not the text one thinks one has."""
+"""Text checks: signs that a line is tokenised, wrongly encoded or otherwise not raw text."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Literal
 
 SideName = Literal["source", "target"]
 
-_ODD = re.compile(
+_UNUSUAL = re.compile(
     "[\x7f-\xa0\xad\u0300-\u036f\u200b-\u200f\u2028\u2029\u202f\u2060\ufeff\ufffd\ue000-\uf8ff]"
     "|[ÂÃ][\x80-\xbf]|â€"
 )
@@ -51,7 +51,7 @@ KINDS = {
 }
 
 
-def oddities_of(text: str) -> list[str]:
+def kinds_of(text: str) -> list[str]:
     """The kinds of which a line is an example."""
     kinds = []
     if " ." in text or " ," in text:
@@ -63,7 +63,7 @@ def oddities_of(text: str) -> list[str]:
     if text.islower():
         kinds.append("lowercase")
     if not text.isascii():
-        kinds += {_kind_of(found) for found in _ODD.findall(text)}
+        kinds += {_kind_of(found) for found in _UNUSUAL.findall(text)}
     return kinds
 
 
@@ -85,8 +85,8 @@ def _kind_of(found: str) -> str:
 
 
 @dataclass(frozen=True)
-class Oddity:
-    """How many lines of one side are odd in one way."""
+class Unusual:
+    """How many lines of one side are of one kind."""
 
     kind: str
     what: str
@@ -98,21 +98,21 @@ class Oddity:
 
 
 @dataclass
-class Oddities:
-    """A count of them, line by line."""
+class TextChecks:
+    """Counts lines of every kind."""
 
     counts: dict[tuple[str, SideName], int] = field(default_factory=dict)
     first: dict[tuple[str, SideName], int] = field(default_factory=dict)
 
     def add(self, number: int, side: SideName, text: str) -> None:
-        for kind in oddities_of(text):
+        for kind in kinds_of(text):
             key = kind, side
             self.counts[key] = self.counts.get(key, 0) + 1
             self.first.setdefault(key, number)
 
-    def found(self, lines: int, where: Callable[[int, SideName], str]) -> list[Oddity]:
+    def found(self, lines: int, where: Callable[[int, SideName], str]) -> list[Unusual]:
         """What is worth reporting of so many lines a side, the gravest first."""
-        oddities = []
+        unusual = []
         for (name, side), count in self.counts.items():
             kind, share = KINDS[name], count / lines
             if share < kind.reported:
@@ -121,6 +121,6 @@ class Oddities:
             if kind.warned is not None and share >= kind.warned:
                 warning = f"{count:,} of {lines:,} {side} lines have {kind.what}: {kind.advice}"
             place = where(self.first[name, side], side)
-            oddities.append(Oddity(name, kind.what, side, count, share, place, warning))
+            unusual.append(Unusual(name, kind.what, side, count, share, place, warning))
         order = list(KINDS)
-        return sorted(oddities, key=lambda odd: (order.index(odd.kind), odd.side))
+        return sorted(unusual, key=lambda found: (order.index(found.kind), found.side))

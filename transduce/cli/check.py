@@ -33,8 +33,8 @@ def check_command(
     """Log what `transduce train` with the same options would do, without training.
 
     Counts and lengths, everything that would be dropped and why, validation and test sentences
-    that are in the training data, batches, memory, time and operations. What training would refuse
-    is refused with the same sentence.
+    that are in the training data, batches, memory, time and operations. What training
+    cannot use is an error here too, with the same sentence.
     """
     import tempfile
 

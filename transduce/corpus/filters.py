@@ -46,16 +46,22 @@ class Tally:
 
 def keep(examples: Iterable[SomeExample], rules: Rules, tally: Tally) -> Iterator[SomeExample]:
     """The examples that no rule drops, in order."""
+    return (example for example, reason in judge(examples, rules, tally) if reason is None)
+
+
+def judge(
+    examples: Iterable[SomeExample], rules: Rules, tally: Tally
+) -> Iterator[tuple[SomeExample, Reason | None]]:
+    """Every example, and the reason to drop it or None."""
     seen = Digests()
     for example in examples:
         tally.read += 1
         reason = reason_to_drop(example, rules)
         if reason is None and rules.drop_duplicates and not seen.add(digest_of(example)):
             reason = "duplicate"
-        if reason is None:
-            yield example
-        else:
+        if reason is not None:
             tally.dropped[reason] += 1
+        yield example, reason
 
 
 def reason_to_drop(example: Example, rules: Rules) -> Reason | None:

@@ -49,7 +49,7 @@ def read_pairs(
     """The pairs of line-aligned files, the first source with the first target and so on.
 
     Without targets, each file has both sides: TSV (source TAB target) or JSON lines (an object with
-    "source" and "target", or "text" and "translation"), told apart by name, then by content. Any
+    "source" and "target", or "text" and "translation"), distinguished by name, then by content. Any
     file may be gzip or xz. `log` is called with what was read other than as it stands.
     """
     if not targets:
