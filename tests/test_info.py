@@ -11,7 +11,7 @@ from pathlib import Path
 import digits
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transduce.cli import main
@@ -220,6 +220,7 @@ values = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20)
 
 
 @given(values, st.booleans(), st.integers(30, 100), st.integers(2, 12))
+@example([1.0, 999_999.0], True, 30, 2)  # its logarithm rounds to another label
 def test_a_plot_fits_its_width_and_has_its_extremes_at_its_edges(
     numbers, logarithmic, width, height
 ) -> None:

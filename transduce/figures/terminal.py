@@ -35,9 +35,11 @@ def plot(
     height: int = HEIGHT,
 ) -> str:
     """One curve with its axes, from step 0 on."""
-    scale = math.log if logarithmic else float
-    low, high = (scale(bound(series.values)) for bound in (min, max))
-    if high == low:
+    scale, unscale = (math.log, math.exp) if logarithmic else (float, float)
+    bounds = min(series.values), max(series.values)
+    low, high = map(scale, bounds)
+    flat = high == low
+    if flat:
         low, high = low - 0.5, high + 0.5
     columns, rows = width - LABEL - 2, height
     canvas = Canvas(columns, rows)
@@ -49,13 +51,14 @@ def plot(
         for step, value in zip(series.steps, series.values, strict=True)
     ]
     canvas.trace(points)
-    ticks = {0: high, rows - 1: low}
+    least, most = (unscale(low), unscale(high)) if flat else bounds
+    ticks = {0: most, rows - 1: least}
     if rows % 2:
-        ticks[rows // 2] = (high + low) / 2
+        ticks[rows // 2] = unscale((high + low) / 2)
     lines = [f"{'':{LABEL}} {title}"]
     for row, dots in enumerate(canvas.lines()):
         value = ticks.get(row)
-        label = "" if value is None else figures(math.exp(value) if logarithmic else value)
+        label = "" if value is None else figures(value)
         lines.append(f"{label:>{LABEL}} {'┤' if label else '│'}{dots}".rstrip())
     lines.append(f"{'':{LABEL}} └{'─' * columns}")
     middle, end = f"{last_step // 2:,}", f"step {last_step:,}"
