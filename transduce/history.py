@@ -82,9 +82,9 @@ def read_history(run: Run) -> History:
         vocab_size=config.model.vocab_size if config else None,
         steps=config.train.steps if config else None,
         step=max((entry["step"] for entry in metrics), default=0),
-        epoch=_number(reached, "epoch"),
-        tokens=_number(reached, "tokens"),
-        seconds=float(_number(reached, "seconds")),
+        epoch=reached.get("epoch", 0),
+        tokens=reached.get("tokens", 0),
+        seconds=float(reached.get("seconds", 0)),
         finished=bool(finals),
         rollbacks=sum(entry.get("event") == "rollback" for entry in metrics),
         trained_by=trainer_of(run),
@@ -153,14 +153,8 @@ def _scores(metrics: list[Entry], event: str) -> list[Entry]:
     return [
         {key: value for key, value in entry.items() if key != "event"}
         for entry in metrics
-        if entry.get("event") == event and _number(entry, "nll") and _number(entry, "perplexity")
+        if entry.get("event") == event
     ]
-
-
-def _number(entry: Entry, key: str) -> Any:
-    """A number of an entry, or 0 where there is none."""
-    value = entry.get(key)
-    return value if isinstance(value, int | float) else 0
 
 
 def render(history: History) -> str:
@@ -226,7 +220,7 @@ def _scored(history: History) -> list[str]:
                 metric.text(entry[metric.name])
                 for task in TASKS.values()
                 for metric in task.metrics
-                if isinstance(entry.get(metric.name), int | float)
+                if entry.get(metric.name) is not None
             ]
             where = "averaged" if name == "model" else f"step {entry['step']:,}"
             lines.append(f"{name:<5}  {'  '.join(parts)}  ({where})")
