@@ -1,15 +1,17 @@
-"""The same sentences, among others."""
+"""Batches that a sentence may share: how its result must not depend on them."""
 
 import random
 
+ARRANGEMENTS = ["alone", "thirteen", "longest first", "shuffled", "twice"]
 
-def arranged(sources, company):
-    """An order of the sources, some of them several times, and a batch size."""
+
+def arranged(sources, arrangement):
+    """An order of the sentences, by index, and a batch size."""
     order = list(range(len(sources)))
-    if company == "longest first":
+    if arrangement == "longest first":
         order.sort(key=lambda i: -len(sources[i]))
-    if company == "shuffled":
-        random.Random(7).shuffle(order)
-    if company == "twice":
+    if arrangement == "shuffled":
+        random.Random(5).shuffle(order)
+    if arrangement == "twice":
         order += order
-    return order, {"alone": 1, "sevens": 7}.get(company, 64)
+    return order, {"alone": 1, "thirteen": 13}.get(arrangement, 64)

@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from transduce.config import ModelConfig
 from transduce.directory import write_model
+from transduce.engines import Request
 from transduce.grammar import sentences
 from transduce.model import Transformer
+from transduce.search import PAPER
 from transduce.shortlist import FILE, learn_shortlist
+from transduce.store import Side
 from transduce.tokenizer import Tokenizer
 
 
@@ -39,6 +43,13 @@ def untrained(vocab_size, seed=0, eos=3.5, **settings):
     return model
 
 
+def side(sentences) -> Side:
+    """Encoded sentences as a store has them."""
+    lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
+    ids = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in sentences] or [lengths])
+    return Side(ids, np.concatenate([[0], lengths.cumsum()]), lengths)
+
+
 def model_directory(directory: Path, shortlist=True, seed=0, eos=3.5, **settings) -> Path:
     """A complete model directory with a vocabulary of the built-in corpus."""
     texts = pairs(400, "train")
@@ -47,13 +58,18 @@ def model_directory(directory: Path, shortlist=True, seed=0, eos=3.5, **settings
     tokens = Tokenizer.learn((text for pair in texts for text in pair), 600, file)
     files = {"tokens.model": file.read_bytes()}
     if shortlist:
-        encoded = zip(
-            tokens.encode_batch([source for source, _ in texts]),
-            tokens.encode_batch([target for _, target in texts]),
-            strict=True,
-        )
-        size = tokens.vocab_size
-        files[FILE] = learn_shortlist(encoded, size, range(4)).to_bytes()
+        source, target = (side(tokens.encode_batch([p[i] for p in texts])) for i in (0, 1))
+        files[FILE] = learn_shortlist(source, target, tokens.vocab_size, range(4)).to_bytes()
     model = untrained(tokens.vocab_size, seed, eos, **settings)
     write_model(directory, model, max_length=60, files=files)
     return directory
+
+
+def search(engine, sources, settings=PAPER, batch_size=64):
+    """The hypotheses that an engine finds for each source."""
+    return engine.search([Request(source, settings) for source in sources], batch_size)
+
+
+def best(engine, sources, settings=PAPER, batch_size=64):
+    """The tokens of the best of them."""
+    return [found[0].tokens for found in search(engine, sources, settings, batch_size)]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from models import model_directory, pairs
+from models import best, model_directory, pairs
 
 from transduce.bench.text import find_sentences
 from transduce.bench.translate import Report, Speed, prepare
 from transduce.bench.translators import HUGGINGFACE, OURS, PEERS, TORCH, Job, translator_of
 from transduce.cli import main
 from transduce.directory import ModelDirectory
-from transduce.engines.loader import open_reference
+from transduce.engines.router import open_engine
 from transduce.errors import InputError
 from transduce.exchange.huggingface import write_huggingface
 from transduce.search import Search
@@ -118,9 +118,9 @@ def test_peers_search_with_the_model_that_they_were_given(model, job) -> None:
     """What greedy search writes first is the same everywhere, in float32 and of all words."""
     texts = [source for source, _ in pairs(9)]
     directory = ModelDirectory.open(model)
-    tokenizer, search = directory.tokenizer, Search(1, penalty="none")
-    greedy = open_reference(directory).search(tokenizer.encode_batch(texts), search)
-    expected = [beginning(tokenizer.decode(found[0].tokens)) for found in greedy]
+    tokenizer, settings = directory.tokenizer, Search(1, penalty="none")
+    greedy = best(open_engine(directory, engine="torch"), tokenizer.encode_batch(texts), settings)
+    expected = [beginning(tokenizer.decode(tokens)) for tokens in greedy]
     assert len(set(expected)) > 3
     for name in SYSTEMS:
         if name in (HUGGINGFACE, "ctranslate2-float32"):

@@ -1,4 +1,4 @@
-"""The model in the box: it is whole, small and good, and any company leaves its words alone."""
+"""The model in the package: complete, small, good, and the same on every CPU and in any batch."""
 
 import gzip
 import json
@@ -7,27 +7,35 @@ import sys
 
 import pytest
 from batching import arranged
+from models import best
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from transduce.directory import ModelDirectory
-from transduce.engines.ctranslate2_engine import Setting
-from transduce.engines.loader import fast_directory, open_engine, open_reference, run_fast
-from transduce.tokenizer import load_tokenizer
+from transduce.engines.router import find_converted, open_engine
+from transduce.search import PAPER, length_penalty
 from transduce.translate.translator import BUNDLED, Translator
 
 RESULT = BUNDLED.parents[1] / "results" / "tatoeba-en-de.json"
 
 
+def lines(file, count):
+    with gzip.open(file, "rt", encoding="utf-8") as stream:
+        return stream.read().split("\n")[:count]
+
+
 @pytest.fixture(scope="module")
 def pairs(data):
-    with gzip.open(data / "tatoeba-en-de" / "test.tsv.gz", "rt", encoding="utf-8") as lines:
-        return [line.rstrip("\n").split("\t") for line in lines]
+    return [line.split("\t") for line in lines(data / "tatoeba-en-de" / "test.tsv.gz", 2000)]
 
 
 @pytest.fixture(scope="module")
-def sources(pairs):
-    return load_tokenizer(BUNDLED).encode_batch([source for source, _ in pairs])
+def directory():
+    return ModelDirectory.open(BUNDLED)
+
+
+@pytest.fixture(scope="module")
+def sources(directory, pairs):
+    return directory.tokenizer.encode_batch([source for source, _ in pairs])
 
 
 @pytest.fixture(scope="module")
@@ -36,36 +44,52 @@ def references(pairs):
 
 
 @pytest.fixture(scope="module")
-def fast():
-    return open_engine(ModelDirectory.open(BUNDLED))
+def fast(directory):
+    return open_engine(directory, engine="ctranslate2")
 
 
 @pytest.fixture(scope="module")
 def found(fast, sources):
-    return best(fast.search(sources[:1000]))
+    return best(fast, sources)
 
 
 @pytest.fixture(scope="module")
-def by_torch(sources):
-    return best(open_reference(ModelDirectory.open(BUNDLED)).search(sources))
+def torch_engine(directory):
+    return open_engine(directory, engine="torch")
 
 
-def best(hypotheses):
-    return [h[0].tokens for h in hypotheses]
+@pytest.fixture(scope="module")
+def by_torch(torch_engine, sources):
+    return best(torch_engine, sources)
 
 
-def bleu(tokens, references):
-    vocabulary = load_tokenizer(BUNDLED)
-    return BLEU().corpus_score([vocabulary.decode(t) for t in tokens], references).score
+@pytest.fixture(scope="module")
+def mixed(data, directory):
+    """2,000 lines of several kinds: news, captions and everyday sentences."""
+    news = lines(data / "newstest" / "newstest2014.en.gz", 3000)
+    captions = lines(data / "multi30k" / "test_2017_flickr.en.gz", 500)
+    everyday = lines(data / "tatoeba-en-de" / "mono.en.gz", 1250)
+    short = [text for text in news if len(text) < 150][:250]
+    return directory.tokenizer.encode_batch([*short, *captions, *everyday])
 
 
-def test_it_is_whole_and_takes_25_megabytes_at_most() -> None:
+@pytest.fixture(scope="module")
+def mixed_found(fast, mixed):
+    return best(fast, mixed)
+
+
+def bleu(directory, tokens, references):
+    texts = [directory.tokenizer.decode(ids) for ids in tokens]
+    return BLEU().corpus_score(texts, references).score
+
+
+def test_it_is_complete_and_takes_25_megabytes_at_most() -> None:
     ModelDirectory.open(BUNDLED)
     assert sum(f.stat().st_size for f in BUNDLED.rglob("*") if f.is_file()) <= 25_000_000
 
 
-def test_its_fast_engine_is_in_the_box() -> None:
-    assert fast_directory(ModelDirectory.open(BUNDLED)) == BUNDLED / "ctranslate2"
+def test_it_is_already_converted_for_ctranslate2(directory) -> None:
+    assert find_converted(directory) == BUNDLED / "ctranslate2"
 
 
 def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
@@ -117,31 +141,36 @@ def test_it_scores_what_its_results_say(pairs) -> None:
     published = json.loads(RESULT.read_text("utf-8"))["scores"]
     score = BLEU().corpus_score(translations, [references]).score
     assert score == pytest.approx(published["bleu"], abs=0.2)
-    assert score >= 34
-    assert CHRF().corpus_score(translations, [references]).score >= 55
 
 
-@pytest.mark.parametrize("company", ["alone", "sevens", "longest first", "shuffled", "twice"])
-def test_1000_sentences_are_translated_the_same_in_any_company(
-    fast, sources, found, company
+@pytest.mark.parametrize("arrangement", ["alone", "thirteen", "shuffled"])
+def test_2000_lines_of_several_kinds_are_translated_the_same_in_every_batch(
+    fast, mixed, mixed_found, arrangement
 ) -> None:
-    order, size = arranged(sources[:1000], company)
-    again = best(fast.search([sources[i] for i in order], batch_size=size))
-    assert again == [found[i] for i in order]
+    order, size = arranged(mixed, arrangement)
+    again = best(fast, [mixed[i] for i in order], batch_size=size)
+    assert again == [mixed_found[i] for i in order]
 
 
-def test_both_engines_write_the_same_text(sources, by_torch) -> None:
-    place = fast_directory(ModelDirectory.open(BUNDLED))
-    whole = run_fast(ModelDirectory.open(BUNDLED), place, Setting("float32", 1, 1), shortlist=False)
-    same = sum(a == b for a, b in zip(best(whole.search(sources)), by_torch, strict=True))
+def test_both_engines_write_the_same_text_in_float32(directory, sources, by_torch) -> None:
+    whole = open_engine(directory, engine="ctranslate2", compute="float32")
+    whole.fast.shortlist = None
+    same = sum(a == b for a, b in zip(best(whole, sources), by_torch, strict=True))
     assert same >= 0.99 * len(sources)
 
 
-def test_bytes_and_a_shortlist_cost_at_most_a_tenth_of_bleu(sources, by_torch, references) -> None:
-    engine = run_fast(
-        ModelDirectory.open(BUNDLED),
-        fast_directory(ModelDirectory.open(BUNDLED)),
-        Setting("int8", 1, 1),
-    )
-    theirs = bleu(best(engine.search(sources)), references)
-    assert theirs >= bleu(by_torch, references) - 0.1
+def test_int8_and_the_shortlist_cost_at_most_a_tenth_of_bleu(
+    directory, found, by_torch, references
+) -> None:
+    assert bleu(directory, found, references) >= bleu(directory, by_torch, references) - 0.1
+
+
+def test_torch_finds_what_int8_writes_as_likely_as_its_own_within_a_hundredth(
+    torch_engine, sources, found, by_torch
+) -> None:
+    means = []
+    for outputs in (found, by_torch):
+        scored = torch_engine.score(sources, outputs)
+        scores = [sum(tokens) / length_penalty(len(tokens), PAPER) for tokens in scored]
+        means.append(sum(scores) / len(scores))
+    assert means[0] == pytest.approx(means[1], rel=0.01)

@@ -155,7 +155,7 @@ def test_info_says_what_the_directory_holds(saved) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "smaller", "off"), [("float16", 1.9, 1e-3), ("int8", 3.3, 1 / 127)]
+    ("dtype", "smaller", "off"), [("float16", 1.9, 1e-3), ("int8", 3.3, 1 / 63)]
 )
 def test_weights_may_have_a_smaller_dtype(tmp_path, dtype, smaller, off) -> None:
     model = wide()

@@ -10,12 +10,12 @@ from itertools import pairwise
 import pytest
 import torch
 from click.testing import CliRunner
-from models import model_directory, pairs
+from models import model_directory, pairs, search
 
 from transduce import explain
 from transduce.cli import main
 from transduce.directory import ModelDirectory
-from transduce.engines.loader import open_reference
+from transduce.engines.router import open_engine
 from transduce.errors import InputError
 from transduce.explain.page import MOST_BARS, PAGE
 from transduce.model import Transformer
@@ -268,8 +268,11 @@ def directory(tmp_path_factory):
 def test_a_trained_model_reads_its_own_translation(directory) -> None:
     text = pairs(1)[0][0]
     example = explain.of_model(directory, text, None)
-    tokenizer, engine = load_tokenizer(directory), open_reference(ModelDirectory.open(directory))
-    ((found, *_),) = engine.search([tokenizer.encode(text)])
+    tokenizer, engine = (
+        load_tokenizer(directory),
+        open_engine(ModelDirectory.open(directory), engine="torch"),
+    )
+    ((found, *_),) = search(engine, [tokenizer.encode(text)])
     assert example.target_ids[0, 1:].tolist() == list(found.tokens)
     maps = example.model.attention_maps(example.source_ids, example.target_ids)
     worked = explain.work_out(example, "cross", 2, 3)

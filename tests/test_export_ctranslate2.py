@@ -3,12 +3,12 @@
 import ctranslate2
 import pytest
 from click.testing import CliRunner
-from models import model_directory, pairs
+from models import model_directory, pairs, search
 
 from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines import convert
-from transduce.engines.loader import open_reference
+from transduce.engines.router import open_engine
 from transduce.search import GREEDY
 from transduce.tokenizer import load_tokenizer
 
@@ -35,7 +35,8 @@ def test_ctranslate2s_own_api_translates_with_an_export(directory, tmp_path) -> 
     found = translator.translate_batch(
         [tokens.pieces(text) for text in texts], beam_size=1, min_decoding_length=0
     )
-    ours = open_reference(ModelDirectory.open(directory)).search(tokens.encode_batch(texts), GREEDY)
+    engine = open_engine(ModelDirectory.open(directory), engine="torch")
+    ours = search(engine, tokens.encode_batch(texts), GREEDY)
     for theirs, (best, *_) in zip(found, ours, strict=True):
         words = [tokens.target_vocabulary[i] for i in best.tokens]
         assert theirs.hypotheses[0][: len(words)] == words

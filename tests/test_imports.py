@@ -15,6 +15,7 @@ STAGES = [
     "machine",
     "table",
     "config",
+    "positions",
     "shapes",
     "corpus",
     "grammar",

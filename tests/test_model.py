@@ -11,7 +11,7 @@ from transduce.config import TABLE_3, ModelConfig
 from transduce.errors import InputError
 from transduce.model import Network, Transformer, build_network, count_parameters
 from transduce.model.dropout import Dropout
-from transduce.model.positions import sinusoids
+from transduce.positions import sinusoids
 
 PAD = 0
 BASE = {"vocab_size": 23, "d_model": 16, "d_ff": 24, "n_heads": 4, "n_layers": 2}

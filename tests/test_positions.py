@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.model.positions import sinusoids
+from transduce.positions import sinusoids
 
 
 @given(pos=st.integers(0, 5000), half=st.integers(1, 32), data=st.data())

@@ -8,16 +8,15 @@ import sys
 
 import pytest
 import sacrebleu
-from batching import arranged
+from batching import ARRANGEMENTS, arranged
 from click.testing import CliRunner
+from models import best
 
 from transduce.cli import main
 from transduce.directory import ModelDirectory
-from transduce.engines.ctranslate2_engine import Setting
-from transduce.engines.loader import fast_directory, open_fast, open_reference, run_fast
+from transduce.engines.router import open_engine
 from transduce.machine import cores
 from transduce.search import PAPER, length_penalty
-from transduce.tokenizer import load_tokenizer
 from transduce.train.run import read_metrics
 
 pytestmark = pytest.mark.slow
@@ -49,14 +48,12 @@ def run(data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(run):
-    open_fast(ModelDirectory.open(run / "model"))
-    return run / "model"
+    return ModelDirectory.open(run / "model")
 
 
 @pytest.fixture(scope="module")
 def sources(data, model):
-    text = lines(data / "multi30k" / "test_2016_flickr.en.gz")
-    return load_tokenizer(model).encode_batch(text)
+    return model.tokenizer.encode_batch(lines(data / "multi30k" / "test_2016_flickr.en.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -66,30 +63,26 @@ def references(data):
 
 @pytest.fixture(scope="module")
 def fast(model):
-    return run_fast(
-        ModelDirectory.open(model),
-        fast_directory(ModelDirectory.open(model)),
-        Setting("int8", 2, 1),
-    )
+    return open_engine(model, engine="ctranslate2")
+
+
+@pytest.fixture(scope="module")
+def torch_engine(model):
+    return open_engine(model, engine="torch")
 
 
 @pytest.fixture(scope="module")
 def found(fast, sources):
-    return best(fast.search(sources))
+    return best(fast, sources)
 
 
 @pytest.fixture(scope="module")
-def by_torch(model, sources):
-    return best(open_reference(ModelDirectory.open(model)).search(sources))
-
-
-def best(hypotheses):
-    return [h[0].tokens for h in hypotheses]
+def by_torch(torch_engine, sources):
+    return best(torch_engine, sources)
 
 
 def bleu(model, tokens, references):
-    vocabulary = load_tokenizer(model)
-    texts = [vocabulary.decode(ids) for ids in tokens]
+    texts = [model.tokenizer.decode(ids) for ids in tokens]
     return sacrebleu.corpus_bleu(texts, references).score
 
 
@@ -98,49 +91,43 @@ def test_it_has_learned_something(model, found, references) -> None:
     assert len(set(found)) > 900
 
 
-@pytest.mark.parametrize("company", ["alone", "sevens", "longest first", "shuffled", "twice"])
-def test_1000_sentences_are_translated_the_same_in_any_company(
-    fast, sources, found, company
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_int8_translates_1000_captions_the_same_in_every_batch(
+    fast, sources, found, arrangement
 ) -> None:
-    order, size = arranged(sources, company)
-    again = best(fast.search([sources[i] for i in order], batch_size=size))
+    order, size = arranged(sources, arrangement)
+    again = best(fast, [sources[i] for i in order], batch_size=size)
     assert again == [found[i] for i in order]
 
 
-@pytest.mark.parametrize("company", ["sevens", "shuffled"])
-def test_so_they_are_by_torch(model, sources, by_torch, company) -> None:
-    order, size = arranged(sources, company)
-    again = best(
-        open_reference(ModelDirectory.open(model)).search(
-            [sources[i] for i in order], batch_size=size
-        )
-    )
+@pytest.mark.parametrize("arrangement", ["thirteen", "shuffled"])
+def test_torch_translates_1000_captions_the_same_in_every_batch(
+    torch_engine, sources, by_torch, arrangement
+) -> None:
+    order, size = arranged(sources, arrangement)
+    again = best(torch_engine, [sources[i] for i in order], batch_size=size)
     assert again == [by_torch[i] for i in order]
 
 
-def test_both_engines_write_the_same_text(model, sources, by_torch) -> None:
-    whole = run_fast(
-        ModelDirectory.open(model),
-        fast_directory(ModelDirectory.open(model)),
-        Setting("float32", 2, 1),
-        shortlist=False,
-    )
-    same = sum(a == b for a, b in zip(best(whole.search(sources)), by_torch, strict=True))
+def test_both_engines_write_the_same_text_in_float32(model, sources, by_torch) -> None:
+    whole = open_engine(model, engine="ctranslate2", compute="float32")
+    whole.fast.shortlist = None
+    same = sum(a == b for a, b in zip(best(whole, sources), by_torch, strict=True))
     assert same >= 990
 
 
-def test_bytes_and_a_shortlist_cost_less_than_a_tenth_of_bleu(
+def test_int8_and_a_shortlist_cost_less_than_a_tenth_of_bleu(
     model, found, by_torch, references
 ) -> None:
     assert bleu(model, by_torch, references) - bleu(model, found, references) <= 0.1
 
 
-def test_what_they_write_the_network_finds_as_likely(model, sources, found, by_torch) -> None:
-    """Less noisy than BLEU: torch's own scores of both, which differ by less than 1 %."""
-    engine = open_reference(ModelDirectory.open(model))
+def test_torch_finds_what_int8_writes_as_likely_as_its_own_within_a_hundredth(
+    torch_engine, sources, found, by_torch
+) -> None:
     means = []
     for outputs in (found, by_torch):
-        scored = engine.score(sources, outputs)
+        scored = torch_engine.score(sources, outputs)
         scores = [sum(tokens) / length_penalty(len(tokens), PAPER) for tokens in scored]
         means.append(sum(scores) / len(scores))
     assert means[0] == pytest.approx(means[1], rel=0.01)

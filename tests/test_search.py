@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.search import GREEDY, Search, length_penalty
-from transduce.search.beam import _best, _log_total, beam_search
+from transduce.search.beam import NEVER, _log_total, beam_search, best
+from transduce.search.constraints import Never, Only, no_repeat, prefix
+from transduce.search.sampling import Sampling, sampled
 
 EOS = 0
 
@@ -46,10 +48,10 @@ def step_for(vocabulary):
     return step
 
 
-def searched(seeds, limits, search, vocabulary=3, prefixes=None):
+def searched(seeds, limits, search, vocabulary=3, constraints=None, **how):
     state = Row(torch.tensor(seeds), torch.zeros(len(seeds), 0, dtype=torch.long))
     start = torch.full((len(seeds),), vocabulary)  # BOS is no token that can be written
-    return beam_search(step_for(vocabulary), state, start, EOS, limits, search, prefixes)
+    return beam_search(step_for(vocabulary), state, start, EOS, limits, search, constraints, **how)
 
 
 def every_output(seed, limit, search, vocabulary=3):
@@ -84,7 +86,7 @@ def test_a_full_beam_finds_what_listing_every_output_finds(penalty, alpha) -> No
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=6), st.integers(1, 5), st.data())
-def test_a_sentence_has_the_same_output_in_any_company(seeds, beam, data) -> None:
+def test_search_is_batch_invariant(seeds, beam, data) -> None:
     limits = [data.draw(st.integers(1, 12)) for _ in seeds]
     search = Search(beam=beam, n_best=min(beam, 2))
     together = searched(seeds, limits, search, vocabulary=6)
@@ -108,10 +110,10 @@ def test_a_beam_of_one_takes_the_likeliest_token_again_and_again() -> None:
 def test_a_wider_beam_never_ends_with_a_worse_score_than_a_full_one() -> None:
     full = Search(beam=4**4)
     for seed in range(10):
-        best = searched([seed], [4], full, vocabulary=4)[0][0].score
+        most = searched([seed], [4], full, vocabulary=4)[0][0].score
         for beam in (1, 2, 4):
             (found,) = searched([seed], [4], Search(beam=beam), vocabulary=4)
-            assert not found[0].ended or found[0].score <= best + 1e-6
+            assert not found[0].ended or found[0].score <= most + 1e-6
 
 
 def test_search_stops_only_when_no_live_hypothesis_can_win() -> None:
@@ -151,13 +153,14 @@ def test_what_reaches_its_limit_is_cut_and_ranks_after_all_that_ended() -> None:
     assert len(found[0].log_probs) == 7
 
 
-@pytest.mark.parametrize("prefix", [[1], [2, 2], [3, 1, 2]])
-def test_a_prefix_begins_every_hypothesis_and_counts_in_its_score(prefix) -> None:
+@pytest.mark.parametrize("wanted", [[1], [2, 2], [3, 1, 2]])
+def test_a_prefix_begins_every_hypothesis_and_counts_in_its_score(wanted) -> None:
     search = Search(beam=3, n_best=3)
-    free, forced = searched([5, 5], [9, 9], search, vocabulary=5, prefixes=[[], prefix])
+    rules = [[], [prefix(wanted)]]
+    free, forced = searched([5, 5], [9, 9], search, vocabulary=5, constraints=rules)
     assert free == searched([5], [9], search, vocabulary=5)[0]
     for hypothesis in forced:
-        assert hypothesis.tokens[: len(prefix)] == tuple(prefix)
+        assert hypothesis.tokens[: len(wanted)] == tuple(wanted)
         tokens = (*hypothesis.tokens, EOS)[: len(hypothesis.log_probs)]
         for n, (token, log_prob) in enumerate(zip(tokens, hypothesis.log_probs, strict=True)):
             row = logits_of(5, [5, *tokens[:n]], 5).log_softmax(-1)
@@ -166,9 +169,10 @@ def test_a_prefix_begins_every_hypothesis_and_counts_in_its_score(prefix) -> Non
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_repeat_keeps_any_n_tokens_from_coming_twice(n) -> None:
-    search = Search(beam=3, n_best=3, no_repeat=n)
+    search = Search(beam=3, n_best=3)
     for seed in range(5):
-        for hypothesis in searched([seed], [12], search, vocabulary=6)[0]:
+        (found,) = searched([seed], [12], search, vocabulary=6, constraints=[[no_repeat(n)]])
+        for hypothesis in found:
             grams = [hypothesis.tokens[i : i + n] for i in range(len(hypothesis.tokens) - n + 1)]
             assert len(grams) == len(set(grams))
 
@@ -191,7 +195,94 @@ def test_the_defaults_are_the_papers() -> None:
 def test_the_best_scores_are_found_wherever_they_are(count, rows, vocabulary) -> None:
     scores = torch.randn(rows, vocabulary)
     count = min(count, vocabulary)
-    best, where = _best(scores, count)
-    assert torch.equal(best, scores.topk(count, dim=-1).values)
-    assert torch.equal(scores.gather(1, where), best)
+    where, top = best(scores, count, [0])
+    assert torch.equal(top, scores.topk(count, dim=-1).values)
+    assert torch.equal(scores.gather(1, where), top)
     torch.testing.assert_close(_log_total(scores)[:, 0], scores.logsumexp(-1))
+
+
+def test_a_full_beam_under_a_constraint_finds_the_best_output_that_satisfies_it() -> None:
+    """Token 2 comes only after token 1, and an output has at least two tokens."""
+
+    def rule(tokens):
+        if len(tokens) < 2:
+            return Only([1, 2]) if tokens and tokens[-1] == 1 else Only([1])
+        return None if tokens[-1] == 1 else Never([2])
+
+    search = Search(beam=3**5, n_best=3)
+    for seed in range(8):
+        (found,) = searched([seed], [5], search, constraints=[[rule]])
+        wanted = [
+            tokens
+            for _, tokens, _ in every_output(seed, 5, search)
+            if len(tokens) >= 2
+            and all(token in (1, 2) for token in tokens)
+            and all(a == 1 or b == 1 for a, b in zip((2, *tokens), tokens, strict=False))
+        ]
+        assert [h.tokens for h in found] == wanted[:3]
+
+
+def test_where_nothing_may_follow_the_best_hypothesis_so_far_is_cut() -> None:
+    def at_most_three(tokens):
+        return Only([]) if len(tokens) == 3 else Never([EOS])
+
+    free, cut = searched(
+        [1, 2], [9, 9], Search(beam=2), vocabulary=4, constraints=[[], [at_most_three]]
+    )
+    assert free == searched([1], [9], Search(beam=2), vocabulary=4)[0]
+    assert len(cut) == 1
+    assert not cut[0].ended
+    assert len(cut[0].tokens) == len(cut[0].log_probs) == 3
+    (nothing,) = searched([3], [9], Search(), constraints=[[lambda _: Only([])]])
+    assert [(h.tokens, h.ended, h.score) for h in nothing] == [((), False, 0.0)]
+
+
+def test_a_constraint_is_asked_only_about_hypotheses_that_satisfy_it() -> None:
+    def rule(tokens):
+        assert all(token == 1 for token in tokens)
+        return Only([1]) if len(tokens) < 4 else Only([EOS])
+
+    (found,) = searched([7], [9], Search(beam=3, n_best=3), constraints=[[rule]])
+    assert [h.tokens for h in found] == [(1, 1, 1, 1)]
+
+
+def drawn(sampling, scores, count=20_000):
+    """How often each token is the first that is chosen."""
+    rows = scores.repeat(count, 1)
+    token, _ = sampled(sampling, [0])(rows, 1, [0])
+    return torch.bincount(token.flatten(), minlength=len(scores)) / count
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_are_drawn_as_often_as_their_probability(temperature) -> None:
+    scores = torch.tensor([1.0, 0.0, -1.0, 2.0, NEVER])
+    found = drawn(Sampling(temperature), scores)
+    torch.testing.assert_close(found, (scores / temperature).softmax(0), rtol=0, atol=0.02)
+    assert found[4] == 0
+
+
+def test_only_the_likeliest_tokens_are_drawn_with_top_k_and_top_p() -> None:
+    scores = torch.tensor([0.5, 0.2, 0.15, 0.1, 0.05]).log()
+    assert (drawn(Sampling(top_k=2), scores) > 0).tolist() == [True, True, False, False, False]
+    found = drawn(Sampling(top_p=0.75), scores)
+    assert (found > 0).tolist() == [True, True, True, False, False]
+    torch.testing.assert_close(found[:3], torch.tensor([0.5, 0.2, 0.15]) / 0.85, rtol=0, atol=0.02)
+    assert drawn(Sampling(top_p=1e-9), scores)[0] == 1
+
+
+def test_a_sample_depends_on_its_seed_alone() -> None:
+    greedy = Search(beam=1)
+    seeds, limits = [4, 9, 4], [8, 12, 8]
+    together = searched(seeds, limits, greedy, 6, choose=sampled(Sampling(), [70, 71, 72]))
+    for i, (seed, limit) in enumerate(zip(seeds, limits, strict=True)):
+        alone = searched([seed], [limit], greedy, 6, choose=sampled(Sampling(), [70 + i]))
+        assert alone == [together[i]]
+    many = {
+        searched([4], [8], greedy, 6, choose=sampled(Sampling(), [seed]))[0][0].tokens
+        for seed in range(20)
+    }
+    assert len(many) > 3
+    log_probs = together[0][0].log_probs  # those of the model, whatever the temperature
+    row = logits_of(4, [6], 6).log_softmax(-1)
+    first = (*together[0][0].tokens, EOS)[0]
+    assert log_probs[0] == pytest.approx(float(row[first]), abs=1e-5)

@@ -1,19 +1,15 @@
-"""The vocabulary shortlist: what a sentence may need, and nothing of its neighbours."""
+"""The vocabulary shortlist: what a sentence may need, whatever the rest of its batch."""
 
 import math
 
 import numpy as np
 import pytest
+from models import side
+from safetensors.numpy import save
 
+from transduce import shortlist as module
 from transduce.errors import ModelError
-from transduce.shortlist import (
-    FILE,
-    GROWTH,
-    SMALLEST,
-    Shortlist,
-    learn_shortlist,
-    load_shortlist,
-)
+from transduce.shortlist import FILE, GROWTH, SMALLEST, Shortlist, load_shortlist
 
 SIZE = 4000
 
@@ -27,6 +23,11 @@ def dictionary(rng, count=3000):
     return pairs
 
 
+def learn_shortlist(pairs, size, always=(), **how):
+    source, target = (side([pair[i] for pair in pairs]) for i in (0, 1))
+    return module.learn_shortlist(source, target, size, always, **how)
+
+
 def test_a_sentence_may_use_the_translations_of_its_words() -> None:
     rng = np.random.default_rng()
     pairs = dictionary(rng)
@@ -36,7 +37,7 @@ def test_a_sentence_may_use_the_translations_of_its_words() -> None:
     often = np.bincount(np.concatenate([np.unique(target) for _, target in pairs]), minlength=SIZE)
     for source, target in pairs[:500]:
         known = target[often[target] >= 3]
-        assert all(rank[known] < shortlist.level(source.tolist()))
+        assert all(rank[known] < shortlist.size(source.tolist()))
 
 
 def test_a_name_met_once_may_be_copied_and_so_may_a_word_of_the_other_language() -> None:
@@ -45,25 +46,25 @@ def test_a_name_met_once_may_be_copied_and_so_may_a_word_of_the_other_language()
     shortlist = learn_shortlist(pairs, SIZE)
     rank = np.argsort(shortlist.order)
     for name in (3800, 3900):
-        assert rank[name] < shortlist.level([5, name])
+        assert rank[name] < shortlist.size([5, name])
 
 
 def test_what_was_met_by_chance_does_not_lengthen_the_list() -> None:
-    """Common words beside a rare one, once: they do not reach as far as it lies."""
+    """Common words beside a rare one, once: their cut-off does not include it."""
     pairs = [
         *dictionary(np.random.default_rng(6)),
         (np.array([5, 6]), np.array([2005, 2006, 1900])),
     ]
     shortlist = learn_shortlist(pairs, SIZE)
     assert np.argsort(shortlist.order)[1900] >= SMALLEST
-    assert shortlist.level([5, 6]) == SMALLEST
+    assert shortlist.size([5, 6]) == SMALLEST
 
 
 def test_common_words_make_a_short_list_and_what_was_never_written_makes_none_longer() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(1)), SIZE)
-    assert shortlist.level([5, 6, 7]) == SMALLEST
-    assert shortlist.level([5, 3999]) == SMALLEST
-    assert shortlist.level([]) == SMALLEST
+    assert shortlist.size([5, 6, 7]) == SMALLEST
+    assert shortlist.size([5, 3999]) == SMALLEST
+    assert shortlist.size([]) == SMALLEST
 
 
 def test_what_is_always_allowed_comes_first() -> None:
@@ -72,16 +73,16 @@ def test_what_is_always_allowed_comes_first() -> None:
     assert sorted(shortlist.order.tolist()) == list(range(SIZE))
 
 
-def test_levels_are_nested_and_few() -> None:
+def test_sizes_are_few() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(3)), SIZE)
-    assert shortlist.levels() == sorted(set(shortlist.levels()))
-    assert all(SMALLEST <= level < SIZE for level in shortlist.levels())
-    assert len(shortlist.levels()) <= 1 + math.log(SIZE / SMALLEST, GROWTH)
+    assert shortlist.sizes() == sorted(set(shortlist.sizes()))
+    assert all(SMALLEST <= size < SIZE for size in shortlist.sizes())
+    assert len(shortlist.sizes()) <= 1 + math.log(SIZE / SMALLEST, GROWTH)
 
 
 def test_a_shortlist_of_no_text_allows_everything() -> None:
     shortlist = learn_shortlist([], 30)
-    assert shortlist.level([5]) == 512  # more than there is, so all
+    assert shortlist.size([5]) == 512  # more than there is, so all
 
 
 def test_a_shortlist_is_read_as_it_was_written(tmp_path) -> None:
@@ -91,7 +92,46 @@ def test_a_shortlist_is_read_as_it_was_written(tmp_path) -> None:
     found = load_shortlist(tmp_path)
     assert isinstance(found, Shortlist)
     assert np.array_equal(found.order, shortlist.order)
-    assert np.array_equal(found.reach, shortlist.reach)
+    assert np.array_equal(found.cutoffs, shortlist.cutoffs)
     (tmp_path / FILE).write_bytes(b"nonsense")
     with pytest.raises(ModelError, match=r"shortlist.safetensors cannot be read"):
+        load_shortlist(tmp_path)
+
+
+def test_every_source_token_of_the_corpus_is_learned_wherever_it_stands() -> None:
+    """The last sentences of a long corpus have words that the others do not have."""
+    rng = np.random.default_rng(7)
+    late = [([1600 + n % 40, 5], [3600 + n % 40, 2005]) for n in range(400)]
+    pairs = [*dictionary(rng, 6000), *late]
+    links = sum(len(source) * len(target) for source, target in pairs) // 10
+    shortlist = learn_shortlist(pairs, SIZE, links=links)
+    rank = np.argsort(shortlist.order)
+    for source, target in late[:40]:
+        assert max(rank[target]) < shortlist.size(source)
+
+
+def test_a_source_token_that_was_not_sampled_allows_every_word() -> None:
+    pairs = [([4 + n], [2004 + n]) for n in range(1500)]
+    shortlist = learn_shortlist(pairs, SIZE, links=750)
+    sizes = [shortlist.size(source) for source, _ in pairs]
+    assert sizes.count(SIZE) == 750
+
+
+def test_the_same_corpus_gives_the_same_shortlist_and_so_do_small_chunks(monkeypatch) -> None:
+    pairs = dictionary(np.random.default_rng(8))
+    first = learn_shortlist(pairs, SIZE, links=20_000)
+    monkeypatch.setattr(module, "CHUNK", 100)
+    again = learn_shortlist(pairs, SIZE, links=20_000)
+    assert np.array_equal(first.cutoffs, again.cutoffs)
+    assert np.array_equal(first.order, again.order)
+
+
+@pytest.mark.parametrize("harm", ["order", "reach", "both"])
+def test_a_shortlist_that_orders_no_vocabulary_is_named(tmp_path, harm) -> None:
+    arrays = {
+        "order": np.array([0, 2, 2] if harm != "reach" else [0, 1, 2]),
+        "reach": np.array([3, 0, 3] if harm != "order" else [3, 3, 3]),
+    }
+    (tmp_path / FILE).write_bytes(save(arrays))
+    with pytest.raises(ModelError, match="does not order a vocabulary"):
         load_shortlist(tmp_path)

@@ -1,13 +1,12 @@
 """A vocabulary shortlist: which target tokens a source sentence could need, from training data.
 
-Target tokens are ordered by how often they are used. A source token *reaches* as far down this
-order as its translations lie, and a sentence as far as its tokens do; the tokens up to there
-are its shortlist. Reaches are rounded up to a few levels, so that a sentence's shortlist is one of
-a few nested sets and depends on nothing but the sentence: sentences of one level can share a batch
-without lending each other words.
+Target tokens are ordered by frequency. A source token's cut-off is the lowest rank among its
+translations, and a sentence's shortlist is the tokens up to the largest cut-off of its source
+tokens. Cut-offs are rounded up to a few sizes, so that shortlists are a few nested sets: sentences
+with the same one can share a batch, and a sentence's shortlist depends on the sentence alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,105 +15,161 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from transduce.errors import ModelError
+from transduce.store import Side
 
 FILE = "shortlist.safetensors"
 SMALLEST = 512  # tokens; a smaller product is no faster
-GROWTH = 1.3  # of one level over the one before
+GROWTH = 1.3  # of one size over the one before
 LIKELY = 0.003  # the least share of a source token's translations that is not chance
-SEEN = 1.0  # the fewest times, by expectation: what was met once may be chance, if it is no copy
-LINKS = 20_000_000  # pairs of tokens that are counted: enough to know a word's translations
+SEEN = 1.0  # the least expected count: what was seen once may be chance, unless it is a copy
+LINKS = 12_000_000  # co-occurrences that are counted at most: they are held in memory
 ROUNDS = 4  # of expectation maximisation
-
-Pair = tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]
+CHUNK = 2**22  # tokens of a corpus that are looked at at a time
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The order of target tokens, and how far down it each source token reaches."""
+    """Target tokens by frequency, and the rank cut-off of each source token."""
 
     order: np.ndarray
-    reach: np.ndarray
+    cutoffs: np.ndarray
 
-    def level(self, source: Sequence[int]) -> int:
-        """How many tokens of the order this sentence may use."""
-        return int(self.reach[list(source)].max(initial=SMALLEST))
+    def size(self, source: Sequence[int]) -> int:
+        """How many tokens of the order a sentence may use."""
+        return int(self.cutoffs[list(source)].max(initial=SMALLEST))
 
-    def levels(self) -> list[int]:
-        """Every level that a sentence can have, but for the whole vocabulary."""
-        return sorted({int(n) for n in self.reach if n < len(self.order)} | {SMALLEST})
+    def sizes(self) -> list[int]:
+        """Every size that a shortlist can have, except for the whole vocabulary."""
+        return sorted({int(n) for n in self.cutoffs if n < len(self.order)} | {SMALLEST})
 
     def to_bytes(self) -> bytes:
         """The content of its file in a model directory."""
-        content: bytes = save({"order": self.order, "reach": self.reach})
+        content: bytes = save({"order": self.order, "reach": self.cutoffs})
         return content
 
 
 def load_shortlist(directory: Path) -> Shortlist | None:
-    """The shortlist of a model directory, if it has one."""
+    """The shortlist of a model directory, if it has one; ModelError if it is damaged."""
     if not (directory / FILE).is_file():
         return None
     try:
         arrays = load_file(directory / FILE)
-        return Shortlist(arrays["order"], arrays["reach"])
-    except (SafetensorError, OSError, KeyError) as error:
+        order, cutoffs = arrays["order"], arrays["reach"]
+        permutation = np.array_equal(np.sort(order), np.arange(len(order)))
+    except (SafetensorError, OSError, KeyError, TypeError) as error:
         raise ModelError(f"{directory / FILE} cannot be read: {error}") from None
+    if not permutation or cutoffs.ndim != 1 or cutoffs.dtype.kind != "i" or cutoffs.min() < 1:
+        raise ModelError(f"{directory / FILE} is damaged: it does not order a vocabulary")
+    return Shortlist(order, cutoffs)
 
 
-def learn_shortlist(pairs: Iterable[Pair], size: int, always: Sequence[int] = ()) -> Shortlist:
-    """Learns from pairs encoded with one vocabulary; any sentence may use the tokens `always`."""
-    sources: list[np.ndarray] = []
-    targets: list[np.ndarray] = []
-    used = np.zeros(size, dtype=np.int64)
-    links = 0
-    for source, target in pairs:
-        np.add.at(used, target, 1)
-        if links < LINKS:
-            sources.append(np.unique(np.asarray(source, dtype=np.int64)))
-            targets.append(np.unique(np.asarray(target, dtype=np.int64)))
-            links += len(sources[-1]) * len(targets[-1])
+def learn_shortlist(
+    source: Side, target: Side, size: int, always: Sequence[int] = (), links: int = LINKS
+) -> Shortlist:
+    """Learns from two encoded sides that share a vocabulary; `always` is in every shortlist.
+
+    Every token is counted. Translations are learned from a sample that has of every source token as
+    many sentences as of any other, or all of them, with at most `links` co-occurrences.
+    """
+    used, read = _counts(target.ids, size), _counts(source.ids, size)
     written = used > 0
     used[list(always)] = used.max(initial=0) + 1
     order = np.argsort(-used, kind="stable").astype(np.int32)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
     # a token that no source has can only be copied, and only if the network has learned to write it
-    far = np.where(written, rank + 1, 0)
-    if links:
-        source, target, probability, count = _translations(sources, targets, size)
-        far[source] = 0
-        kept = (probability >= LIKELY) & ((count >= SEEN) | (source == target))
-        np.maximum.at(far, source[kept], rank[target[kept]] + 1)
-    return Shortlist(order, _rounded(far, size))
+    cutoffs = np.where(read > 0, size, np.where(written, rank + 1, 0))
+    sample = _sample(source, target, read, links)
+    if len(sample):
+        found, translation, probability, count = _translations(source, target, sample, size)
+        cutoffs[found] = 0
+        kept = (probability >= LIKELY) & ((count >= SEEN) | (found == translation))
+        np.maximum.at(cutoffs, found[kept], rank[translation[kept]] + 1)
+    return Shortlist(order, _rounded(cutoffs, size))
+
+
+def _counts(ids: np.ndarray, size: int) -> np.ndarray:
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(ids), CHUNK):
+        counts += np.bincount(ids[start : start + CHUNK], minlength=size)
+    return counts
+
+
+def _sample(source: Side, target: Side, read: np.ndarray, links: int) -> np.ndarray:
+    """Sentences, those of the rarest source tokens first, that have so many links together.
+
+    A sentence belongs to its rarest token. Every token's first sentence comes before any token's
+    second one, and so on; which one is first is random, with a fixed seed.
+    """
+    rng = np.random.default_rng(0)
+    shuffled = rng.permutation(len(source.lengths))
+    rarest = np.concatenate([*_rarest(source, read), np.zeros(0, dtype=np.int64)])[shuffled]
+    by_token = np.argsort(rarest, kind="stable")
+    begins = np.flatnonzero(np.diff(rarest[by_token], prepend=-1))
+    sizes = np.diff(begins, append=len(by_token))
+    turn = np.empty(len(by_token), dtype=np.int64)
+    turn[by_token] = np.arange(len(by_token)) - np.repeat(begins, sizes)
+    order = shuffled[np.argsort(turn, kind="stable")]
+    cost = source.lengths[order].astype(np.int64) * target.lengths[order]
+    return order[: int(np.searchsorted(np.cumsum(cost), links, side="right"))]
+
+
+def _rarest(side: Side, counts: np.ndarray) -> Iterator[np.ndarray]:
+    """The rarest token of each sentence, for some sentences at a time."""
+    keys = counts * len(counts) + np.arange(len(counts))  # the token is told by its count
+    start, offsets = 0, side.offsets
+    while start < len(side.lengths):
+        end = int(np.searchsorted(offsets, offsets[start] + CHUNK, side="right")) - 1
+        end = min(max(end, start + 1), len(side.lengths))
+        tokens = np.asarray(side.ids[offsets[start] : offsets[end]])
+        begins = np.asarray(offsets[start:end]) - offsets[start]
+        yield np.minimum.reduceat(keys[tokens], begins) % len(counts)
+        start = end
 
 
 def _translations(
-    sources: list[np.ndarray], targets: list[np.ndarray], size: int
+    source: Side, target: Side, sample: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every two tokens that met, by IBM Model 1: p(target | source), and how often, expected."""
-    widths = [len(source) * len(target) for source, target in zip(sources, targets, strict=True)]
-    source = np.concatenate([np.tile(s, len(t)) for s, t in zip(sources, targets, strict=True)])
-    target = np.concatenate([np.repeat(t, len(s)) for s, t in zip(sources, targets, strict=True)])
-    # every target token of every sentence chooses among the sentence's source tokens
-    choices = np.repeat(
-        np.arange(sum(map(len, targets))),
-        np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)]),
-    )
-    assert len(choices) == sum(widths)
-    met, link = np.unique(source * size + target, return_inverse=True)
-    source, target = met // size, met % size
-    probability = np.ones(len(met))
+    """IBM Model 1: every two tokens that co-occur, p(target | source), and the expected count."""
+    keys, choices = _links(source, target, sample, size)
+    order = np.argsort(keys)
+    choices, keys = choices[order], keys[order]
+    del order
+    new = np.diff(keys, prepend=-1) > 0
+    link = np.cumsum(new, dtype=np.int32) - 1
+    source_token, target_token = np.divmod(keys[new], size)
+    del keys, new
+    probability = np.ones(len(source_token))
     for _ in range(ROUNDS):
         weight = probability[link]
         weight /= np.bincount(choices, weight)[choices]
-        count = np.bincount(link, weight, len(met))
-        probability = count / np.bincount(source, count)[source]
-    return source, target, probability, count
+        count = np.bincount(link, weight, len(source_token))
+        probability = count / np.bincount(source_token, count)[source_token]
+    return source_token, target_token, probability, count
 
 
-def _rounded(far: np.ndarray, size: int) -> np.ndarray:
-    """Each up to the next level."""
-    levels = [SMALLEST]
-    while levels[-1] < size:
-        levels.append(int(levels[-1] * GROWTH))
-    up = np.array(levels)[np.searchsorted(levels, far)]
+def _links(
+    source: Side, target: Side, sample: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Source token × size + target token of every link, and which choice it belongs to.
+
+    Every target token of every sentence chooses among the sentence's source tokens.
+    """
+    keys, choices, chosen = [], [], 0
+    for i in sample.tolist():
+        sources = np.unique(source[i]).astype(np.int64)
+        targets = np.unique(target[i]).astype(np.int64)
+        keys.append((sources * size + targets[:, None]).ravel())
+        places = np.arange(chosen, chosen + len(targets), dtype=np.int32)
+        choices.append(np.repeat(places, len(sources)))
+        chosen += len(targets)
+    return np.concatenate(keys), np.concatenate(choices)
+
+
+def _rounded(cutoffs: np.ndarray, size: int) -> np.ndarray:
+    """Each up to the next size."""
+    sizes = [SMALLEST]
+    while sizes[-1] < size:
+        sizes.append(int(sizes[-1] * GROWTH))
+    up = np.array(sizes)[np.searchsorted(sizes, cutoffs)]
     return np.minimum(up, size).astype(np.int32)

@@ -17,6 +17,7 @@ from transduce.bench.trainers import WORKER, loss_of, marian_directory
 from transduce.config import Config, TrainConfig
 from transduce.corpus.text import Text
 from transduce.directory import ModelDirectory, write_model
+from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ConfigError
 from transduce.log import Log
@@ -172,8 +173,8 @@ def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, lo
 def score(model: Network, data: Prepared) -> tuple[float, float]:
     """−log p per token of the validation data, and the BLEU of its greedy translations."""
     every, (source, target) = range(len(data.valid)), data.valid.sides.values()
-    sources = [source[i].tolist() for i in every]
-    found = [best.tokens for best, *_ in TorchEngine(model).search(sources, GREEDY)]
+    requests = [Request(source[i].tolist(), GREEDY) for i in every]
+    found = [best.tokens for best, *_ in TorchEngine(model).search(requests)]
     wanted = [data.tokenizer.decode(target[i]) for i in every]
     loss = loss_of(model, data.valid, TOKENS)
     return loss, corpus_bleu([data.tokenizer.decode(ids) for ids in found], wanted)

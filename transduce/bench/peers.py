@@ -13,7 +13,7 @@ from transduce.config import ModelConfig
 from transduce.errors import UserError
 from transduce.model import Transformer
 from transduce.model.attention import MultiHeadAttention
-from transduce.model.positions import sinusoids
+from transduce.positions import sinusoids
 from transduce.tokenizer import PAD
 
 OURS = "transduce"
@@ -76,7 +76,8 @@ class TorchTransformer(nn.Module):
                 layer.multihead_attn.dropout = 0.0
         self.dropout = nn.Dropout(config.p_drop)
         self.pad_id, self.scale = config.pad_id, config.d_model**0.5
-        self.register_buffer("positions", sinusoids(0, 1024, config.d_model).float())
+        positions = torch.from_numpy(sinusoids(0, 1024, config.d_model))
+        self.register_buffer("positions", positions.float())
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         length = target.shape[1]

@@ -18,7 +18,7 @@ from transduce.bench.report import median_ratio
 from transduce.bench.text import Sentences
 from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, WORKER, Job
 from transduce.directory import ModelDirectory
-from transduce.engines.loader import open_engine, write_fast
+from transduce.engines.router import open_engine, write_converted
 from transduce.errors import UserError
 from transduce.log import Log
 from transduce.model import Transformer, require_transformer
@@ -167,7 +167,7 @@ def bench_translate(
 def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
     """Writes the model in every system's format, so that none converts it while it is timed."""
     model = ModelDirectory.open(job.model)
-    open_engine(model, "auto", log)
+    open_engine(model, log=log)
     job.forms.mkdir()
     if HUGGINGFACE in peers:
         with _for_peer(HUGGINGFACE, job.model):
@@ -178,7 +178,7 @@ def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
             )
     if CTRANSLATE2 in peers:
         with _for_peer(CTRANSLATE2, job.model):
-            write_fast(model, job.forms / CTRANSLATE2)
+            write_converted(model, job.forms / CTRANSLATE2, int8=False)
 
 
 @contextmanager

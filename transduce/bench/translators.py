@@ -14,7 +14,7 @@ from pathlib import Path
 
 from transduce.bench.process import Parent
 from transduce.directory import ModelDirectory
-from transduce.engines.loader import vocabularies_of
+from transduce.engines.ctranslate2_engine import Vocabularies
 from transduce.machine import cores, peak_memory
 from transduce.search import PAPER, Search
 from transduce.translate.options import TranslateOptions
@@ -55,13 +55,12 @@ class Ours:
         engine = self.translator.engine
         if engine.name == "torch":
             return torch_runs()
-        from transduce.engines.ctranslate2_engine import CTranslate2Engine
+        from transduce.engines.router import Router
 
-        assert isinstance(engine, CTranslate2Engine)
-        shortlist = "no shortlist" if engine.shortlist is None else "a shortlist"
-        setting = engine.setting
-        shape = ctranslate2_runs(setting.compute_type, setting.workers, setting.threads)
-        return f"{shape}, {shortlist}"
+        assert isinstance(engine, Router)
+        assert engine.fast is not None
+        shortlist = "no shortlist" if engine.fast.shortlist is None else "a shortlist"
+        return f"{ctranslate2_runs(engine.compute, cores(), 1)}, {shortlist}"
 
 
 class HuggingFace:
@@ -116,7 +115,7 @@ class CTranslate2:
         )
         model = ModelDirectory.open(job.model)
         self.tokenizer = model.tokenizer
-        self.pieces = vocabularies_of(self.tokenizer, model.config)
+        self.pieces = Vocabularies.of(self.tokenizer, model.config)
         self.ids = {piece: i for i, piece in enumerate(self.pieces.target)}
         self.beam, self.batch_size = job.beam, job.batch_size
         self.runs = ctranslate2_runs(compute_type, cores(), 1) + ", no shortlist"

@@ -14,6 +14,10 @@ from transduce.shapes import Shapes
 
 DType = Literal["float32", "float16", "int8"]
 Weights = dict[str, np.ndarray]
+# int8 weights have 7 bits. A CPU without VNNI multiplies unsigned by signed bytes and adds two
+# products in 16 bits, which saturates: 255 · 127 · 2 ≥ 2¹⁵, but 255 · 63 · 2 < 2¹⁵. With 7 bits the
+# integer products of every CPU are exact.
+LARGEST = 63
 SCALE = ".scale"  # after the name of an int8 matrix: the factor of each of its rows
 
 
@@ -27,7 +31,7 @@ def pack(weights: Mapping[str, np.ndarray], dtype: DType) -> Weights:
             packed[name] = weight.astype(np.float16)
         else:
             tiny = np.finfo(np.float32).tiny
-            scale = np.maximum(np.abs(weight).max(axis=1) / np.float32(127), tiny)
+            scale = np.maximum(np.abs(weight).max(axis=1) / np.float32(LARGEST), tiny)
             packed[name] = np.rint(weight / scale[:, None]).astype(np.int8)
             packed[name + SCALE] = scale
     return packed

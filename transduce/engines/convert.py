@@ -1,37 +1,37 @@
-"""A Transformer in CTranslate2's form. Everything is stored as it is, positions included."""
+"""A Transformer in CTranslate2's form, from its weights alone: neither network nor torch is needed.
 
-from collections.abc import Sequence
+int8 weights are rounded as those of a model directory are: to 7 bits, so that integer products are
+exact on every CPU.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 import numpy as np
-from torch import Tensor
 
 from transduce.config import ModelConfig
+from transduce.directory.weights import LARGEST
 from transduce.errors import ModelError
-from transduce.model import Transformer
-from transduce.model.attention import MultiHeadAttention
-from transduce.model.layers import AddNorm, FeedForward
-from transduce.model.linear import Linear
+from transduce.positions import sinusoids
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
 
+Weights = Mapping[str, np.ndarray]
+
 
 def write_ctranslate2(
-    model: Transformer,
+    config: ModelConfig,
+    weights: Weights,
     directory: Path,
     source_vocabulary: Sequence[str],
     target_vocabulary: Sequence[str],
-    positions: int,
-    shortlist: Path | None = None,
-    stored: str | None = None,
+    longest: int,
+    vocabulary_map: Path | None = None,
+    int8: bool = True,
 ) -> None:
-    """Writes a model into a directory that exists; `positions` is the longest sequence.
-
-    A `shortlist` is a vocabulary map in CTranslate2's form; `stored` is what weights are rounded
-    to, None for float32.
-    """
-    config = model.config
+    """Writes a model into a directory that exists; `longest` is the longest sequence it can run."""
     check_ctranslate2_compatible(config)
     specs = ctranslate2.specs
     spec = specs.TransformerSpec.from_config(
@@ -47,80 +47,98 @@ def write_ctranslate2(
     spec.config.decoder_start_token = target_vocabulary[config.bos_id]
     spec.register_source_vocabulary(list(source_vocabulary))
     spec.register_target_vocabulary(list(target_vocabulary))
-    if shortlist is not None:
-        spec.register_vocabulary_mapping(str(shortlist))
-
-    for stack, embedding in (
-        (spec.encoder, model.source_embedding),
-        (spec.decoder, model.target_embedding),
-    ):
-        stack.scale_embeddings = config.scale_embeddings
-        stack.position_encodings.encodings = _array(embedding.encoding(0, positions))
-    spec.encoder.embeddings[0].weight = _array(model.source_embedding.weight)
-    spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
-    spec.decoder.projection.weight = _array(model.output.weight)
-    if model.output.bias is not None:
-        spec.decoder.projection.bias = _array(model.output.bias)
-    if config.norm == "pre":
-        _put_norm(spec.encoder.layer_norm, model.encoder_norm)
-        _put_norm(spec.decoder.layer_norm, model.decoder_norm)
-    for theirs, ours in zip(spec.encoder.layer, model.encoder, strict=True):
-        _put_self_attention(theirs.self_attention, ours.self_attention, ours.self_attention_norm)
-        _put_feed_forward(theirs.ffn, ours.feed_forward, ours.feed_forward_norm)
-    for theirs, block in zip(spec.decoder.layer, model.decoder, strict=True):
-        _put_self_attention(theirs.self_attention, block.self_attention, block.self_attention_norm)
-        _put_cross_attention(theirs.attention, block.cross_attention, block.cross_attention_norm)
-        _put_feed_forward(theirs.ffn, block.feed_forward, block.feed_forward_norm)
+    if vocabulary_map is not None:
+        spec.register_vocabulary_mapping(str(vocabulary_map))
+    _put_all(spec, config, weights, longest)
     spec.validate()
-    spec.optimize(quantization=stored)
+    if int8:
+        spec._visit(_round)
+    spec.optimize()
     spec.save(str(directory))
 
 
 def check_ctranslate2_compatible(config: ModelConfig) -> None:
+    """Raises ModelError if CTranslate2 has no such network."""
     width = config.d_model // config.n_heads
     reasons = {
         f"model.attention = {config.attention!r}": config.attention != "scaled",
         f"model.neighbourhood = {config.neighbourhood}": config.neighbourhood is not None,
         f"model.d_k = {config.d_k}": config.key_width != width,
         f"model.d_v = {config.d_v}": config.value_width != width,
+        f"model.kind = {config.kind!r}": config.kind != "transformer",
     }
     for reason, holds in reasons.items():
         if holds:
             raise ModelError(f"{reason} cannot be expressed as a CTranslate2 model")
 
 
-def _put_self_attention(spec, attention: MultiHeadAttention, norm: AddNorm) -> None:  # type: ignore[no-untyped-def]
-    _put_norm(spec.layer_norm, norm.norm)
-    _put_linear(spec.linear[0], attention.qkv)
-    _put_linear(spec.linear[1], attention.output)
+def _put_all(spec: Any, config: ModelConfig, weights: Weights, longest: int) -> None:
+    shared = config.share_embeddings
+    source = weights["source_embedding.weight"]
+    target = source if shared == "all" else weights["target_embedding.weight"]
+    spec.encoder.embeddings[0].weight = source
+    spec.decoder.embeddings.weight = target
+    spec.decoder.projection.weight = weights["output.weight"] if shared == "none" else target
+    if config.output_bias:
+        spec.decoder.projection.bias = weights["output.bias"]
+    for name, stack in (("source", spec.encoder), ("target", spec.decoder)):
+        stack.scale_embeddings = config.scale_embeddings
+        learned = weights.get(f"{name}_embedding.positions")
+        stack.position_encodings.encodings = (
+            sinusoids(0, longest, config.d_model, config.positions).astype(np.float32)
+            if learned is None
+            else learned
+        )
+    if config.norm == "pre":
+        _put_norm(spec.encoder.layer_norm, weights, "encoder_norm")
+        _put_norm(spec.decoder.layer_norm, weights, "decoder_norm")
+    for i, layer in enumerate(spec.encoder.layer):
+        _put_self_attention(layer.self_attention, weights, f"encoder.{i}")
+        _put_feed_forward(layer.ffn, weights, f"encoder.{i}")
+    for i, layer in enumerate(spec.decoder.layer):
+        _put_self_attention(layer.self_attention, weights, f"decoder.{i}")
+        _put_cross_attention(layer.attention, weights, f"decoder.{i}", config)
+        _put_feed_forward(layer.ffn, weights, f"decoder.{i}")
 
 
-def _put_cross_attention(spec, attention: MultiHeadAttention, norm: AddNorm) -> None:  # type: ignore[no-untyped-def]
-    _put_norm(spec.layer_norm, norm.norm)
-    queries = attention.qkv.widths[0]
-    for linear, rows in ((spec.linear[0], slice(queries)), (spec.linear[1], slice(queries, None))):
-        linear.weight = _array(attention.qkv.weight[rows])
-        if attention.qkv.bias is not None:
-            linear.bias = _array(attention.qkv.bias[rows])
-    _put_linear(spec.linear[2], attention.output)
+def _put_self_attention(spec: Any, weights: Weights, layer: str) -> None:
+    _put_norm(spec.layer_norm, weights, f"{layer}.self_attention_norm.norm")
+    _put_linear(spec.linear[0], weights, f"{layer}.self_attention.qkv")
+    _put_linear(spec.linear[1], weights, f"{layer}.self_attention.output")
 
 
-def _put_feed_forward(spec, feed_forward: FeedForward, norm: AddNorm) -> None:  # type: ignore[no-untyped-def]
-    _put_norm(spec.layer_norm, norm.norm)
-    _put_linear(spec.linear_0, feed_forward.inner)
-    _put_linear(spec.linear_1, feed_forward.outer)
+def _put_cross_attention(spec: Any, weights: Weights, layer: str, config: ModelConfig) -> None:
+    _put_norm(spec.layer_norm, weights, f"{layer}.cross_attention_norm.norm")
+    queries = config.n_heads * config.key_width
+    _put_linear(spec.linear[0], weights, f"{layer}.cross_attention.qkv", slice(queries))
+    _put_linear(spec.linear[1], weights, f"{layer}.cross_attention.qkv", slice(queries, None))
+    _put_linear(spec.linear[2], weights, f"{layer}.cross_attention.output")
 
 
-def _put_linear(spec, linear: Linear) -> None:  # type: ignore[no-untyped-def]
-    spec.weight = _array(linear.weight)
-    if linear.bias is not None:
-        spec.bias = _array(linear.bias)
+def _put_feed_forward(spec: Any, weights: Weights, layer: str) -> None:
+    _put_norm(spec.layer_norm, weights, f"{layer}.feed_forward_norm.norm")
+    _put_linear(spec.linear_0, weights, f"{layer}.feed_forward.inner")
+    _put_linear(spec.linear_1, weights, f"{layer}.feed_forward.outer")
 
 
-def _put_norm(spec, norm) -> None:  # type: ignore[no-untyped-def]
-    spec.gamma = _array(norm.weight)
-    spec.beta = _array(norm.bias)
+def _put_linear(spec: Any, weights: Weights, name: str, rows: slice = slice(None)) -> None:
+    spec.weight = np.ascontiguousarray(weights[f"{name}.weight"][rows])
+    if f"{name}.bias" in weights:
+        spec.bias = np.ascontiguousarray(weights[f"{name}.bias"][rows])
 
 
-def _array(tensor: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
+def _put_norm(spec: Any, weights: Weights, name: str) -> None:
+    spec.gamma, spec.beta = weights[f"{name}.weight"], weights[f"{name}.bias"]
+
+
+def _round(spec: Any, name: str, value: Any) -> None:
+    """Rounds a matrix to 7 bits a weight, with a scale for each row; vectors stay as they are."""
+    key = name.rsplit("/", 1)[-1]
+    if not hasattr(spec, f"{key}_scale") or isinstance(value, str) or value.is_scalar():
+        return
+    matrix = value.numpy()
+    largest = np.maximum(np.abs(matrix).max(axis=1), np.finfo(np.float32).tiny * LARGEST)
+    scale = (LARGEST / largest).astype(np.float32)
+    variable = ctranslate2.specs.model_spec.NumpyVariable
+    setattr(spec, key, variable(np.rint(matrix * scale[:, None]).astype(np.int8)))
+    setattr(spec, f"{key}_scale", variable(scale))

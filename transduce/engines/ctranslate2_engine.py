@@ -1,43 +1,51 @@
 """The fast engine: CTranslate2, with a vocabulary shortlist and the paper's length penalty."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ctranslate2
 
-from transduce.engines import Engine, Ids
+from transduce.config import ModelConfig
+from transduce.engines import Ids, Request, by_search
 from transduce.errors import InputError
-from transduce.search import PAPER, Hypothesis, Search, length_penalty
+from transduce.machine import cores
+from transduce.search import Hypothesis, Search, length_penalty
 from transduce.shortlist import Shortlist
+from transduce.tokenizer import TokenizerLike
 
-PATIENCE = 1.25  # search goes on until beam × this many hypotheses ended
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How CTranslate2 runs on a machine."""
-
-    compute_type: str = "int8"
-    workers: int = 1
-    threads: int = 1  # of each worker
+PATIENCE = 1.25  # search goes on until beam × this many hypotheses have ended
 
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """What CTranslate2 calls the tokens: it is handed strings, not ids."""
+    """CTranslate2's names for the tokens: its API takes strings, not ids."""
 
     source: Sequence[str]
     target: Sequence[str]
     eos: str
 
+    @classmethod
+    def of(cls, tokenizer: TokenizerLike, config: ModelConfig) -> "Vocabularies":
+        """Distinct strings without spaces."""
+        source, target = (
+            [
+                f"<{i}>" if any(c.isspace() for c in token) else token
+                for i, token in enumerate(vocabulary)
+            ]
+            for vocabulary in (tokenizer.vocabulary, tokenizer.target_vocabulary)
+        )
+        return cls(source, target, target[config.eos_id])
+
 
 class CTranslate2Engine:
-    """Searches and scores with CTranslate2.
+    """Searches and scores with CTranslate2; results are batch-invariant.
 
-    The rows of a CTranslate2 batch do not touch each other, and the sentences of a batch have one
-    and the same shortlist, so results are batch-invariant.
+    The integer products are exact, but the sums of attention are of floats, whose last bits depend
+    on the padded length. So only sentences of the same length, and with the same shortlist, share a
+    batch: none is padded.
     """
 
     name = "ctranslate2"
@@ -46,59 +54,74 @@ class CTranslate2Engine:
         self,
         directory: Path,
         vocabularies: Vocabularies,
-        positions: int,
+        longest: int,
         shortlist: Shortlist | None,
-        setting: Setting,
-        reference: Callable[[], Engine],
+        compute: str = "int8",
+        device: str = "cpu",
     ) -> None:
-        """`reference` gives the engine for what CTranslate2 cannot do: given prefixes."""
-        self.vocabularies, self.positions = vocabularies, positions
-        self.shortlist, self.setting, self.reference = shortlist, setting, reference
+        """`longest` is the longest sequence that the model was converted for, in tokens."""
+        self.vocabularies, self.longest = vocabularies, longest
+        self.shortlist, self.compute, self.device = shortlist, compute, device
         self._ids = {token: i for i, token in enumerate(vocabularies.target)}
-        self._translator = ctranslate2.Translator(
-            str(directory),
-            compute_type=setting.compute_type,
-            inter_threads=setting.workers,
-            intra_threads=setting.threads,
-            max_queued_batches=-1,
-        )
+        # Opening changes the number of OpenMP threads of the thread that opens, so that one is
+        # thrown away. One worker a core is the fastest layout for batches and for single lines.
+        with ThreadPoolExecutor(1) as pool:
+            self._translator = pool.submit(
+                ctranslate2.Translator,
+                str(directory),
+                device=device,
+                compute_type=compute,
+                inter_threads=cores() if device == "cpu" else 1,
+                intra_threads=1,
+                max_queued_batches=-1,
+            ).result()
 
-    def search(
+    def unsupported(self, request: Request) -> str | None:
+        """Why CTranslate2 cannot serve a request; None if it can."""
+        if request.prefix or request.constraint:
+            return "CTranslate2 does not decode under constraints"
+        length = len(request.source) + request.search.extra_length
+        return self.too_long(length)
+
+    def too_long(self, length: int) -> str | None:
+        """Why a sequence of this length cannot be run; None if it can."""
+        if length < self.longest:
+            return None
+        return f"a sequence of {length} tokens is longer than the model was converted for"
+
+    def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
+        """The best hypotheses of each request."""
+        for request in requests:
+            if reason := self.unsupported(request):
+                raise InputError(f"{reason}: use --engine torch")
+        found: list[list[Hypothesis]] = [[] for _ in requests]
+        sources = [request.source for request in requests]
+        for search, group in by_search(requests).items():
+            self._search(sources, group, search, batch_size, found)
+        return found
+
+    def _search(
         self,
         sources: Sequence[Ids],
-        search: Search = PAPER,
-        prefixes: Sequence[Ids] | None = None,
-        batch_size: int = 64,
-    ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source; like shortlists and lengths are searched together."""
-        if prefixes is not None:
-            return self.reference().search(sources, search, prefixes, batch_size)
-        self._check_length(max(map(len, sources), default=0) + search.extra_length)
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        alone: list[int] = []
+        group: Sequence[int],
+        search: Search,
+        batch_size: int,
+        found: list[list[Hypothesis]],
+    ) -> None:
         waiting = [
-            (batch, self._start([sources[i] for i in batch], level, search))
-            for level, batch in self._batches(sources, batch_size)
+            (batch, self._start([sources[i] for i in batch], size, search))
+            for size, batch in self._batches(sources, group, batch_size)
         ]
         for batch, results in waiting:
-            limit = search.limit(max(len(sources[i]) for i in batch))
             for i, result in zip(batch, results, strict=True):
-                own = search.limit(len(sources[i]))
-                hypotheses = self._hypotheses(result.result(), search)
-                if own < limit and any(len(h.tokens) >= own for h in hypotheses):
-                    alone.append(i)  # a longer sentence's limit let it run past its own
-                found[i] = hypotheses[: search.n_best]
-        for i in alone:
-            (result,) = self._start([sources[i]], self._level(sources[i]), search)
-            found[i] = self._hypotheses(result.result(), search)[: search.n_best]
-        return found
+                found[i] = self._hypotheses(result.result(), search)[: search.n_best]
 
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
     ) -> list[tuple[float, ...]]:
-        """The log-probability of each target token, and of EOS after them; of all words."""
-        longest = max(map(len, [*sources, *targets]), default=0)
-        self._check_length(longest)
+        """The log-probability of each target token, and of EOS, over the whole vocabulary."""
+        if reason := self.too_long(max(map(len, [*sources, *targets]), default=0)):
+            raise InputError(f"{reason}: use --engine torch")
         results = self._translator.score_batch(
             [self._strings(source) for source in sources],
             [[self.vocabularies.target[i] for i in target] for target in targets],
@@ -107,15 +130,14 @@ class CTranslate2Engine:
         )
         return [tuple(result.log_probs) for result in results]
 
-    def _start(self, sources: Sequence[Ids], level: int | None, search: Search) -> Any:
-        """Hands a batch to the workers."""
+    def _start(self, sources: Sequence[Ids], size: int | None, search: Search) -> Any:
+        """Queues a batch for the workers."""
         tokens = [self._strings(source) for source in sources]
-        longest = max(range(len(tokens)), key=lambda i: len(tokens[i]))
-        limit = len(tokens[longest])
-        if level is not None:
-            # CTranslate2 looks up the words that a source allows before it cuts the source to its
-            # longest length: so the name of a level, put after the end, is read but not translated.
-            tokens[longest] = [*tokens[longest], level_name(level)]
+        length = len(tokens[0])
+        if size is not None:
+            # CTranslate2 looks up the words that a source allows before it truncates the source:
+            # so the name of a shortlist, put after the end, is looked up but not translated.
+            tokens[0] = [*tokens[0], shortlist_name(size)]
         greedy = search.beam == 1
         return self._translator.translate_batch(
             tokens,
@@ -125,16 +147,16 @@ class CTranslate2Engine:
             num_hypotheses=1 if greedy else search.beam,
             length_penalty=_exponent(search),
             no_repeat_ngram_size=search.no_repeat,
-            max_input_length=limit + 1,  # EOS is added
+            max_input_length=length + 1,  # EOS is added
             min_decoding_length=0,
-            max_decoding_length=search.limit(limit),
-            use_vmap=level is not None,
+            max_decoding_length=search.limit(length),
+            use_vmap=size is not None,
             return_scores=True,
             return_end_token=True,
         )
 
     def _hypotheses(self, result: Any, search: Search) -> list[Hypothesis]:
-        """What CTranslate2 found, ranked by our length penalty."""
+        """CTranslate2's hypotheses, ranked by our length penalty."""
         hypotheses = []
         exponent = _exponent(search)
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -147,51 +169,45 @@ class CTranslate2Engine:
         return sorted(hypotheses, key=lambda h: (not h.ended, -h.score))
 
     def _batches(
-        self, sources: Sequence[Ids], batch_size: int
+        self, sources: Sequence[Ids], group: Sequence[int], batch_size: int
     ) -> list[tuple[int | None, list[int]]]:
-        """Indices that are searched together, and the level that they share; the largest first."""
-        levels = [self._level(source) for source in sources]
-        order = sorted(range(len(sources)), key=lambda i: (levels[i] or 0, len(sources[i])))
-        batches: list[tuple[int | None, list[int]]] = []
-        for i in order:
-            if batches and batches[-1][0] == levels[i] and len(batches[-1][1]) < batch_size:
-                batches[-1][1].append(i)
-            else:
-                batches.append((levels[i], [i]))
-        return sorted(batches, key=lambda b: -len(b[1]) * len(sources[b[1][-1]]))
+        """Indices that are searched together with their shortlist size; the largest first."""
+        alike: dict[tuple[int | None, int], list[int]] = {}
+        for i in group:
+            alike.setdefault((self._shortlist_size(sources[i]), len(sources[i])), []).append(i)
+        batches = [
+            (size, some[start : start + batch_size])
+            for (size, _), some in alike.items()
+            for start in range(0, len(some), batch_size)
+        ]
+        return sorted(batches, key=lambda b: -len(b[1]) * len(sources[b[1][0]]))
 
-    def _level(self, source: Ids) -> int | None:
+    def _shortlist_size(self, source: Ids) -> int | None:
+        """How many words a sentence may use; None: all."""
         if self.shortlist is None:
             return None
-        level = self.shortlist.level(source)
-        return level if level < len(self.shortlist.order) else None
+        size = self.shortlist.size(source)
+        return size if size < len(self.shortlist.order) else None
 
     def _strings(self, source: Ids) -> list[str]:
         return [self.vocabularies.source[i] for i in source]
 
-    def _check_length(self, length: int) -> None:
-        if length >= self.positions:
-            raise InputError(
-                f"a sequence of {length} tokens is longer than the {self.positions} that the "
-                "fast engine was made for: split it, or use --engine torch"
-            )
+
+def shortlist_name(size: int) -> str:
+    return f"<level-{size}>"
 
 
-def level_name(level: int) -> str:
-    return f"<level-{level}>"
-
-
-def write_levels(shortlist: Shortlist, target: Sequence[str], file: Path) -> None:
-    """The levels of a shortlist as a vocabulary map of CTranslate2."""
+def write_vocabulary_map(shortlist: Shortlist, target: Sequence[str], file: Path) -> None:
+    """Every size of a shortlist as an entry of CTranslate2's vocabulary map."""
     order = [target[i] for i in shortlist.order]
     with file.open("w", encoding="utf-8") as stream:
-        for level in shortlist.levels():
-            stream.write(f"{level_name(level)}\t{' '.join(order[:level])}\n")
+        for size in shortlist.sizes():
+            stream.write(f"{shortlist_name(size)}\t{' '.join(order[:size])}\n")
 
 
 def _exponent(search: Search) -> float:
-    """CTranslate2 divides by n^this: it decides which of the hypotheses that ended are returned."""
+    """CTranslate2 divides by n^this when it chooses which finished hypotheses to return."""
     if search.beam == 1 or search.penalty == "none":
         return 0.0
-    # ((5 + n)/6)^α grows like n^(αn/(n + 5)); of a sentence of 15 words or so
+    # ((5 + n)/6)^α grows like n^(αn/(n + 5)); at about 15 words
     return search.alpha * (0.75 if search.penalty == "gnmt" else 1)

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transduce.engines import Ids
+from transduce.engines import Ids, Request, by_search
 from transduce.model import Network
-from transduce.search import PAPER, Hypothesis, Search
+from transduce.search import Hypothesis
 from transduce.search.beam import beam_search
+from transduce.search.constraints import Constraint, no_repeat, prefix
+
+_one_at_a_time = Lock()  # the number of torch's threads belongs to the process
 
 
 class TorchEngine:
@@ -21,41 +25,47 @@ class TorchEngine:
     def __init__(self, model: Network) -> None:
         self.model = model.eval()
 
-    def search(
-        self,
-        sources: Sequence[Ids],
-        search: Search = PAPER,
-        prefixes: Sequence[Ids] | None = None,
-        batch_size: int = 64,
-    ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source; like lengths are searched together."""
-        outputs: list[list[Hypothesis]] = [[] for _ in sources]
+    @property
+    def torch_engine(self) -> "TorchEngine":
+        """Itself, as a router has it."""
+        return self
+
+    def unsupported(self, request: Request) -> str | None:
+        """None: torch runs everything."""
+        return None
+
+    def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
+        """The best hypotheses of each request; similar lengths share a batch."""
+        outputs: list[list[Hypothesis]] = [[] for _ in requests]
 
         def one(some: list[int]) -> None:
-            given = [prefixes[i] for i in some] if prefixes else None
-            found = self._search([sources[i] for i in some], search, given)
-            for i, hypotheses in zip(some, found, strict=True):
-                outputs[i] = hypotheses
+            for i, found in zip(some, self._search([requests[i] for i in some]), strict=True):
+                outputs[i] = found
 
-        # the longest first, so that no core is left alone with one at the end
-        side_by_side(one, [*batches(list(map(len, sources)), batch_size)][::-1], self._device)
+        for group in by_search(requests).values():
+            lengths = [len(requests[i].source) for i in group]
+            parts = [[group[k] for k in part] for part in batches(lengths, batch_size)]
+            # the longest first, so that no core is left alone with one at the end
+            side_by_side(one, parts[::-1], self._device)
         return outputs
 
     @torch.inference_mode()
-    def _search(
-        self, sources: Sequence[Ids], search: Search, prefixes: Sequence[Ids] | None
-    ) -> list[list[Hypothesis]]:
-        """One batch."""
-        config = self.model.config
-        rows = self._padded([[*source, config.eos_id] for source in sources])
-        state = self.model.start(rows)
-        start = torch.full((len(sources),), config.bos_id, device=self._device)
-        limits = [search.limit(len(source)) for source in sources]
-        if prefixes is not None:
-            limits = [
-                max(limit, len(given) + 1) for limit, given in zip(limits, prefixes, strict=True)
-            ]
-        return beam_search(self.model.step, state, start, config.eos_id, limits, search, prefixes)
+    def _search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
+        """One batch, of requests with the same search settings."""
+        config, search = self.model.config, requests[0].search
+        state = self.model.start(self._padded([[*r.source, config.eos_id] for r in requests]))
+        start = torch.full((len(requests),), config.bos_id, device=self._device)
+        limits = [max(search.limit(len(r.source)), len(r.prefix) + 1) for r in requests]
+        constraints = [constraints_of(request) for request in requests]
+        return beam_search(
+            self.model.step,
+            state,
+            start,
+            config.eos_id,
+            limits,
+            search,
+            constraints if any(constraints) else None,
+        )
 
     @torch.inference_mode()
     def score(
@@ -86,32 +96,45 @@ class TorchEngine:
         return self.model.device
 
 
+def constraints_of(request: Request) -> list[Constraint]:
+    """All that a request's hypotheses must satisfy."""
+    found = [prefix(request.prefix)] if request.prefix else []
+    if request.search.no_repeat:
+        found.append(no_repeat(request.search.no_repeat))
+    return [*found, request.constraint] if request.constraint else found
+
+
 def side_by_side(
     work: Callable[[list[int]], None], parts: Sequence[list[int]], device: torch.device
 ) -> None:
-    """Does the parts of a work: on a CPU one a core, for a core alone wastes none of its time.
+    """Does all parts; on a CPU one thread per core, each with a part of its own.
 
-    Small products do not gain from a second thread what it costs to share them.
+    Small products do not gain from a second thread what synchronisation costs. torch's number of
+    threads belongs to the process: calls take turns, and it is restored when they return.
     """
-    threads = torch.get_num_threads()
-    workers = min(threads, len(parts)) if device.type == "cpu" else 1
-    if workers <= 1:
+    if device.type != "cpu" or len(parts) == 1:
         for part in parts:
             work(part)
         return
+    with _one_at_a_time:
+        threads = torch.get_num_threads()
+        workers = max(1, min(threads, len(parts)))
+        try:
+            with ThreadPoolExecutor(workers, initializer=_use_one_thread) as pool:
+                for done in [pool.submit(work, part) for part in parts]:
+                    done.result()
+        finally:
+            torch.set_num_threads(threads)
 
-    try:
-        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for done in [pool.submit(work, part) for part in parts]:
-                done.result()
-    finally:
-        torch.set_num_threads(threads)
+
+def _use_one_thread() -> None:
+    torch.set_num_threads(1)
 
 
 def batches(
     lengths: Sequence[int], batch_size: int, then: Sequence[int] | None = None
 ) -> Iterator[list[int]]:
-    """Indices of so many sentences at a time, of like length, and by `then` among equals."""
+    """Indices in batches of similar length, and by `then` among equals."""
     order = sorted(range(len(lengths)), key=lambda i: (lengths[i], then[i] if then else 0))
     for start in range(0, len(order), batch_size):
         yield order[start : start + batch_size]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from transduce.directory import ModelDirectory
-from transduce.engines.ctranslate2_engine import Setting
-from transduce.engines.loader import open_reference, run_fast, write_fast
+from transduce.engines import Request
+from transduce.engines.router import open_converted, open_engine, write_converted
 from transduce.errors import ModelError
 from transduce.tokenizer import TOKENIZER_FILES
 
@@ -26,15 +26,16 @@ def export_ctranslate2(
                 shutil.copyfile(directory.path / name, written / name)
         log(compare(directory, written, sentences))
 
-    write_fast(directory, out, check)
+    write_converted(directory, out, directory.description.dtype == "int8", check)
 
 
 def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) -> str:
     """How closely the written model agrees with torch; raises ModelError if it does not."""
     sources = [ids for ids in directory.tokenizer.encode_batch(list(sentences)) if ids]
-    ours = open_reference(directory)
-    theirs = run_fast(directory, written, Setting("float32"), shortlist=False)
-    expected = [best.tokens for best, *_ in ours.search(sources)]
+    requests = [Request(ids) for ids in sources]
+    ours = open_engine(directory, engine="torch")
+    theirs = open_converted(directory, written, "float32", shortlist=False)
+    expected = [best.tokens for best, *_ in ours.search(requests)]
     difference = 0.0
     for a, b in zip(ours.score(sources, expected), theirs.score(sources, expected), strict=True):
         difference = max([difference, *(abs(x - y) for x, y in zip(a, b, strict=True))])
@@ -42,7 +43,7 @@ def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) 
         raise ModelError(
             f"the export disagrees with the model: log-probabilities differ by {difference:.1e}"
         )
-    found = [best.tokens for best, *_ in theirs.search(sources)]
+    found = [best.tokens for best, *_ in theirs.search(requests)]
     same = sum(a == b for a, b in zip(expected, found, strict=True))
     if same < math.floor(SAME * len(sources)):
         raise ModelError(

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ModelError
 from transduce.exchange.marian import FORBIDDEN, MAX_LENGTH
@@ -124,7 +125,7 @@ def _compare_translations(
     their_tokenizer: Any,
 ) -> None:
     sources = tokenizer.encode_batch(texts)
-    found = TorchEngine(model).search(sources, search)
+    found = TorchEngine(model).search([Request(ids, search) for ids in sources])
     for text, source, hypotheses in zip(texts, sources, found, strict=True):
         limit = search.limit(len(source))
         theirs = peer.generate(

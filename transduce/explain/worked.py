@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transduce.config import ModelConfig
 from transduce.directory import ModelDirectory
+from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError
 from transduce.model import Transformer, require_transformer
@@ -81,7 +82,7 @@ def of_model(directory: Path, text: str, target: str | None) -> Example:
     source = tokenizer.encode(text)
     _check_size(len(source))
     if target is None:
-        ((best, *_),) = TorchEngine(model).search([source])
+        ((best, *_),) = TorchEngine(model).search([Request(source)])
         written = list(best.tokens)
     else:
         (written,) = tokenizer.encode_targets([target])

@@ -19,7 +19,7 @@ from transduce.model.dropout import Dropout
 from transduce.model.layers import DecoderLayer, EncoderLayer
 from transduce.model.network import Network
 from transduce.model.operations import training_operations
-from transduce.model.positions import sinusoids
+from transduce.positions import sinusoids
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class Embedding(nn.Module):
         if table is None or not usable or len(table) < length:
             size = 1 << (max(length, 64) - 1).bit_length()  # doubled, so that it seldom grows
             with torch.inference_mode(False):  # training may use it after a search has made it
-                made = sinusoids(0, size, weight.shape[1], self.layout, weight.device)
-                self._sinusoids = table = made.to(weight.dtype)
+                made = torch.from_numpy(sinusoids(0, size, weight.shape[1], self.layout))
+                self._sinusoids = table = made.to(weight)
         return table
 
 

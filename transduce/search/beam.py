@@ -1,7 +1,6 @@
-"""Search over a step function: it is told what follows what, never by which network.
+"""Beam search over a step function: it knows what follows what, not which network says so.
 
-Every limit, every stop and every tie is a sentence's own, so that its result does not depend on the
-sentences beside it.
+Limits, stopping and ties depend on one sentence alone, so that results are batch-invariant.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
+from transduce.search.constraints import Constraint, Only
 
 S = TypeVar("S", bound="State")
 
@@ -23,12 +23,12 @@ IN_CACHE = 2**18  # numbers
 
 @runtime_checkable
 class State(Protocol):
-    """What a step function remembers of each sentence and of each of its hypotheses."""
+    """What a step function keeps for each sentence and for each of its hypotheses."""
 
     def select(self: S, rows: Int[Tensor, " kept"], sentences: Int[Tensor, " some"] | None) -> S:
         """The state of these hypotheses, in this order; None if all sentences stay in place.
 
-        A sentence has equally many hypotheses as any other, side by side.
+        All sentences have equally many hypotheses, in adjacent rows.
         """
         ...
 
@@ -37,27 +37,55 @@ class State(Protocol):
 # hypothesis and the state so far.
 Step = Callable[[Int[Tensor, " rows"], S], tuple[Float[Tensor, "rows vocabulary"], S]]
 
+# The candidates of each row, and the keys that they are ranked by; the last argument is the
+# sentences that the rows belong to, equally many rows each.
+Choose = Callable[
+    [Float[Tensor, "rows vocabulary"], int, Sequence[int]],
+    tuple[Int[Tensor, "rows count"], Float[Tensor, "rows count"]],
+]
+
 
 @dataclass(frozen=True)
 class _Live:
-    """The hypotheses that have not ended: of each sentence `beam` of them, the best one first."""
+    """The hypotheses that have not ended: `beam` of each sentence, the best first."""
 
-    sentences: list[int]  # which of the caller's these are
+    sentences: list[int]  # indices into the caller's sentences
     totals: Float[Tensor, "sentences beam"]  # log-probabilities; NEVER where there is none
     tokens: Int[Tensor, "sentences beam length"]
     log_probs: Float[Tensor, "sentences beam length"]
 
     def ended(self, place: int, beam: int, search: Search, eos: float | None) -> Hypothesis:
-        """A hypothesis as it ends, by EOS with this log-probability, or cut at its limit."""
+        """A hypothesis that ended: by EOS with this log-probability, or cut if it is None."""
         log_probs = self.log_probs[place, beam].tolist() + ([] if eos is None else [eos])
-        total = sum(log_probs)
+        total = sum(log_probs, 0.0)
         return Hypothesis(
             tuple(self.tokens[place, beam].tolist()),
             total,
-            total / length_penalty(len(log_probs), search),
+            total / length_penalty(max(len(log_probs), 1), search),
             eos is not None,
             tuple(log_probs),
         )
+
+
+def best(
+    scores: Float[Tensor, "rows vocabulary"], count: int, _sentences: Sequence[int]
+) -> tuple[Int[Tensor, "rows count"], Float[Tensor, "rows count"]]:
+    """The likeliest tokens of each row, ranked by their scores.
+
+    They lie in the blocks that have the largest maxima, and a maximum is found much faster than
+    an order.
+    """
+    whole = scores.shape[1] // BLOCK
+    if whole <= 2 * count:
+        top = scores.topk(count, dim=-1)
+        return top.indices, top.values
+    blocks = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK))
+    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
+    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)
+    rest = torch.arange(whole * BLOCK, scores.shape[1], device=scores.device)
+    places = torch.cat([places, rest.expand(len(places), -1)], dim=1)
+    top = scores.gather(1, places).topk(count, dim=-1)
+    return places.gather(1, top.indices), top.values
 
 
 def beam_search(
@@ -67,14 +95,16 @@ def beam_search(
     eos_id: int,
     limits: Sequence[int],
     search: Search = PAPER,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    constraints: Sequence[Sequence[Constraint]] | None = None,
+    choose: Choose = best,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, the best one first, §6.1.
 
     Of all continuations of the live hypotheses the `beam` best count: those that end with EOS are
-    put aside, and the best that do not end live on. A sentence is done when no live hypothesis can
-    win any more, for a log-probability only falls and the penalty is largest at the limit.
-    `prefixes` are tokens that a sentence must begin with.
+    finished, and the best that do not end stay live. A sentence is done when no live hypothesis
+    can win any more, since a log-probability only falls and the penalty is largest at the limit.
+    `constraints` say, for each sentence, which tokens may follow; where nothing may, the best
+    hypothesis so far is returned as one that did not end. `choose` selects the candidates.
     """
     device = start.device
     found: list[list[Hypothesis]] = [[] for _ in limits]
@@ -87,21 +117,20 @@ def beam_search(
     while live.sentences:
         scores, state = step(newest, state)
         scores = scores.float()
-        log_total = _log_total(scores).unflatten(0, live.totals.shape)
-        scores = _allowed(
-            scores.unflatten(0, live.totals.shape), live, search.no_repeat, eos_id, prefixes
-        )
+        log_total = _log_total(scores)
+        if constraints is not None:
+            scores = _constrained(scores, live, constraints)
         few = min(2 * search.beam, scores.shape[-1])
-        best, token = (
-            part.unflatten(0, live.totals.shape) for part in _best(scores.flatten(0, 1), few)
-        )
-        log_prob = (best - log_total).flatten(1)
-        total = ((best - log_total) + live.totals[:, :, None]).flatten(1)
+        token, key = choose(scores, few, live.sentences)
+        width = live.totals.shape[1]
+        log_prob = (scores.gather(1, token) - log_total).unflatten(0, (-1, width))
+        key = (key - log_total).unflatten(0, (-1, width)) + live.totals[:, :, None]
         # a stable order, so that ties are broken by the sentence's own hypotheses alone
-        total, order = total.sort(dim=1, descending=True, stable=True)
-        total, order = total[:, : 2 * search.beam], order[:, : 2 * search.beam]
-        token, log_prob = token.flatten(1).gather(1, order), log_prob.gather(1, order)
-        parent = order // few
+        order = key.flatten(1).sort(dim=1, descending=True, stable=True).indices
+        order = order[:, : 2 * search.beam]
+        total = (log_prob + live.totals[:, :, None]).flatten(1).gather(1, order)
+        token = token.unflatten(0, (-1, width)).flatten(1).gather(1, order)
+        log_prob, parent = log_prob.flatten(1).gather(1, order), order // few
         ends = token == eos_id
 
         for place, rank in (ends & (total > NEVER))[:, : search.beam].nonzero().tolist():
@@ -110,9 +139,11 @@ def beam_search(
 
         onward = ends.to(torch.int8).sort(dim=1, stable=True).indices[:, : search.beam]
         total = total.gather(1, onward).masked_fill(ends.gather(1, onward), NEVER)
+        for place in (total[:, 0] == NEVER).nonzero().flatten().tolist():
+            if not found[live.sentences[place]]:  # nothing may follow
+                found[live.sentences[place]].append(live.ended(place, 0, search, None))
         parent, token = parent.gather(1, onward), token.gather(1, onward)
         history = parent[:, :, None].expand(-1, -1, live.tokens.shape[2])
-        width = live.totals.shape[1]
         live = _Live(
             live.sentences,
             total,
@@ -140,35 +171,15 @@ def beam_search(
 
 
 def _log_total(scores: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows 1"]:
-    """log Σ exp of each row, a few rows at a time: what is needed on the way stays in the cache."""
+    """log Σ exp of each row, a few rows at a time: intermediate values stay in the cache."""
     rows = max(1, IN_CACHE // scores.shape[1])
     return torch.cat([part.logsumexp(dim=-1, keepdim=True) for part in scores.split(rows)])
-
-
-def _best(
-    scores: Float[Tensor, "rows vocabulary"], count: int
-) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
-    """The largest scores of each row and where they are.
-
-    They lie in the blocks that have the largest maxima, and a maximum is found much sooner than
-    an order.
-    """
-    whole = scores.shape[1] // BLOCK
-    if whole <= 2 * count:
-        return scores.topk(count, dim=-1)
-    blocks = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK))
-    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
-    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)
-    rest = torch.arange(whole * BLOCK, scores.shape[1], device=scores.device)
-    places = torch.cat([places, rest.expand(len(places), -1)], dim=1)
-    best, order = scores.gather(1, places).topk(count, dim=-1)
-    return best, places.gather(1, order)
 
 
 def _undone(
     live: _Live, found: list[list[Hypothesis]], limits: Sequence[int], search: Search
 ) -> list[int]:
-    """The places of the sentences that go on; of one at its limit the live ones are cut."""
+    """The places of the sentences that go on; at a sentence's limit its hypotheses are cut."""
     kept = []
     length = live.tokens.shape[2]
     for place, (sentence, totals) in enumerate(
@@ -195,31 +206,24 @@ def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
     return sorted(hypotheses, key=lambda h: (not h.ended, -h.score))
 
 
-def _allowed(
-    scores: Float[Tensor, "sentences beam vocabulary"],
+def _constrained(
+    scores: Float[Tensor, "rows vocabulary"],
     live: _Live,
-    no_repeat: int,
-    eos_id: int,
-    prefixes: Sequence[Sequence[int]] | None,
-) -> Float[Tensor, "sentences beam vocabulary"]:
-    """The scores with NEVER for what a prefix or `no_repeat` forbids."""
-    length = live.tokens.shape[2]
-    if no_repeat and length >= no_repeat:
-        scores = scores.clone()
-        for place, hypotheses in enumerate(live.tokens.tolist()):
-            for beam, tokens in enumerate(hypotheses):
-                last = tokens[length - no_repeat + 1 :]
-                banned = [
-                    tokens[i + no_repeat - 1]
-                    for i in range(length - no_repeat + 1)
-                    if tokens[i : i + no_repeat - 1] == last
-                ]
-                scores[place, beam, [token for token in banned if token != eos_id]] = NEVER
-    for place, sentence in enumerate(live.sentences) if prefixes is not None else []:
-        if prefixes is not None and length < len(prefixes[sentence]):
-            forced = prefixes[sentence][length]
-            only = torch.full_like(scores[place], NEVER)
-            only[:, forced] = scores[place, :, forced]
-            scores = scores.clone()
-            scores[place] = only
+    constraints: Sequence[Sequence[Constraint]],
+) -> Float[Tensor, "rows vocabulary"]:
+    """The scores with NEVER for every token that a constraint of the sentence excludes."""
+    scores = scores.clone()
+    width = live.totals.shape[1]
+    totals = live.totals.flatten().tolist()
+    for row, tokens in enumerate(live.tokens.flatten(0, 1).tolist()):
+        if totals[row] == NEVER:  # no hypothesis, so its tokens mean nothing
+            continue
+        for constraint in constraints[live.sentences[row // width]]:
+            follows = constraint(tokens)
+            if isinstance(follows, Only):
+                kept = scores.new_full(scores.shape[1:], NEVER)
+                kept[list(follows.tokens)] = scores[row, list(follows.tokens)]
+                scores[row] = kept
+            elif follows is not None:
+                scores[row, list(follows.tokens)] = NEVER
     return scores

@@ -71,8 +71,7 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     if data is None:
         return files
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
-    pairs = ((source[i], target[i]) for i in range(len(data.train)))
-    shortlist = learn_shortlist(pairs, size, range(len(SPECIALS)))
+    shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)))
     return {**files, SHORTLIST: shortlist.to_bytes()}
 
 

@@ -1,13 +1,13 @@
 """The translator: text in, text out, batch-invariant."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
+from typing import TYPE_CHECKING
 
 from transduce.directory import ModelDirectory
-from transduce.engines import Engine, Ids
-from transduce.engines.loader import open_engine, open_reference
+from transduce.engines import Ids, Request
+from transduce.engines.router import Router, open_engine
 from transduce.errors import ModelError
 from transduce.log import Log, silent
 from transduce.search import Hypothesis, Search
@@ -17,6 +17,9 @@ from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.lines import chunks, clean
 from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.plan import Plan, Unit, plan_texts
+
+if TYPE_CHECKING:
+    from transduce.engines.torch_engine import TorchEngine
 
 BUNDLED = Path(__file__).parents[1] / "bundled"
 MAX_LENGTH = 256  # tokens of a source, if the model does not say what it was trained on
@@ -45,31 +48,32 @@ class Translator:
     def __init__(
         self,
         tokenizer: TokenizerLike,
-        engine: Engine,
+        engine: "Router | TorchEngine",
         max_length: int = MAX_LENGTH,
         longest_scored: int = LONGEST_SCORED,
-        open_torch: Callable[[], Engine] | None = None,
     ) -> None:
         """`max_length` is the longest source that is translated in one piece, in tokens."""
         self.tokenizer, self.engine, self.max_length = tokenizer, engine, max_length
         self.longest_scored = longest_scored
-        self._open_torch = open_torch or (lambda: engine)
-        self._torch: Engine | None = None
-        self._opening = Lock()
 
     @classmethod
     def load(
-        cls, directory: Path | str | None = None, *, engine: str = "auto", log: Log = silent
+        cls,
+        directory: Path | str | None = None,
+        *,
+        engine: str = "auto",
+        device: str = "auto",
+        compute: str = "auto",
+        log: Log = silent,
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
         model = ModelDirectory.open(place_of(directory))
         learned = model.config.positions == "learned"
         return cls(
             model.tokenizer,
-            open_engine(model, engine, log),
+            open_engine(model, engine=engine, device=device, compute=compute, log=log),
             model.description.max_length,
             model.config.max_positions - 1 if learned else LONGEST_SCORED,
-            lambda: open_reference(model),
         )
 
     def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:
@@ -130,25 +134,11 @@ class Translator:
             batch_size,
         )
 
-    @property
-    def torch(self) -> Engine:
-        """The torch engine of the same model, opened once."""
-        with self._opening:
-            if self._torch is None:
-                self._torch = self._open_torch()
-            return self._torch
-
     def _search(
         self, units: Sequence[Unit], search: Search, options: TranslateOptions
     ) -> list[Found]:
-        prefixes = [unit.prefix for unit in units]
-        engine = self.torch if any(prefixes) else self.engine
-        ranked = engine.search(
-            [unit.ids for unit in units],
-            search,
-            prefixes if any(prefixes) else None,
-            options.batch_size,
-        )
+        requests = [Request(unit.ids, search, unit.prefix) for unit in units]
+        ranked = self.engine.search(requests, options.batch_size)
         return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
 
     def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
@@ -181,30 +171,21 @@ class Translator:
     def _score_ids(
         self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int
     ) -> list[tuple[float, ...] | None]:
-        """By the engine, or, if a pair is too long for it, by torch, one at a time."""
-        fast = min(getattr(self.engine, "positions", LONGEST_SCORED + 1) - 1, self.longest_scored)
         scores: list[tuple[float, ...] | None] = [None] * len(sources)
         lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-        short = [i for i, length in enumerate(lengths) if length <= fast]
-        found = self.engine.score(
-            [sources[i] for i in short], [targets[i] for i in short], batch_size
-        )
-        for i, log_probs in zip(short, found, strict=True):
+        scored = [i for i, length in enumerate(lengths) if length <= self.longest_scored]
+        pairs = [sources[i] for i in scored], [targets[i] for i in scored]
+        for i, log_probs in zip(scored, self.engine.score(*pairs, batch_size), strict=True):
             scores[i] = log_probs
-        for i, length in enumerate(lengths):
-            if fast < length <= self.longest_scored:
-                (scores[i],) = self.torch.score([sources[i]], [targets[i]], 1)
         return scores
 
     def _align(self, found: dict[Unit, Found]) -> None:
         from transduce.engines.alignment import word_alignment
-        from transduce.engines.torch_engine import TorchEngine
 
-        engine = self.torch
-        assert isinstance(engine, TorchEngine)
+        model = self.engine.torch_engine.model
         for unit, result in found.items():
             best = result.hypotheses[0].tokens
-            links = word_alignment(engine.model, self.tokenizer, unit.ids, best)
+            links = word_alignment(model, self.tokenizer, unit.ids, best)
             found[unit] = replace(result, alignment=tuple(links))
 
 

@@ -2,20 +2,15 @@
 
 import math
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from transduce.config import Positions
 
 
 def sinusoids(
-    start: int,
-    length: int,
-    d_model: int,
-    layout: Positions = "sinusoidal",
-    device: torch.device | str = "cpu",
-) -> Float[Tensor, "length d_model"]:
+    start: int, length: int, d_model: int, layout: Positions = "sinusoidal"
+) -> Float[np.ndarray, "length d_model"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same), §3.5.
 
     `sinusoidal` is the paper's: sine and cosine interleaved. `sinusoidal-concatenated` (Marian)
@@ -23,12 +18,10 @@ def sinusoids(
     so that the last one is exactly 10000 · 2π.
     """
     pairs = d_model // 2
-    i = torch.arange(pairs, dtype=torch.float64, device=device)
     steps = max(pairs - 1, 1) if layout == "sinusoidal-tensor2tensor" else pairs
-    frequency = torch.exp(i * (-math.log(10_000) / steps))
-    pos = torch.arange(start, start + length, dtype=torch.float64, device=device)
-    angle = pos[:, None] * frequency
-    sine, cosine = angle.sin(), angle.cos()
+    frequency = np.exp(np.arange(pairs) * (-math.log(10_000) / steps))
+    angle = np.arange(start, start + length)[:, None] * frequency
+    waves = np.sin(angle), np.cos(angle)
     if layout == "sinusoidal":
-        return torch.stack([sine, cosine], dim=-1).flatten(-2)
-    return torch.cat([sine, cosine], dim=-1)
+        return np.stack(waves, axis=-1).reshape(length, d_model)
+    return np.concatenate(waves, axis=-1)

@@ -1,0 +1,55 @@
+"""Sampling: the next token is drawn from the model's distribution instead of being the best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transduce.search.beam import NEVER, Choose
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Temperature first, then the k likeliest tokens, then the fewest that have probability p."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+
+
+def sampled(sampling: Sampling, seeds: Sequence[int]) -> Choose:
+    """Draws without replacement, each sentence from its own seed, so that batches are invariant.
+
+    Gumbel's trick: the largest of log p + Gumbel noise is a draw from p.
+    """
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def choose(
+        scores: Float[Tensor, "rows vocabulary"], count: int, sentences: Sequence[int]
+    ) -> tuple[Int[Tensor, "rows count"], Float[Tensor, "rows count"]]:
+        each = len(scores) // len(sentences)
+        uniform = torch.cat(
+            [torch.rand(each, scores.shape[1], generator=generators[s]) for s in sentences]
+        )
+        noise = -torch.log(-torch.log(uniform.clamp(1e-20, 1 - 1e-7))).to(scores.device)
+        key, token = (_truncated(scores, sampling) + noise).topk(count, dim=-1)
+        return token, key
+
+    return choose
+
+
+def _truncated(
+    scores: Float[Tensor, "rows vocabulary"], sampling: Sampling
+) -> Float[Tensor, "rows vocabulary"]:
+    scores = scores / sampling.temperature
+    if sampling.top_k is not None and sampling.top_k < scores.shape[1]:
+        smallest = scores.topk(sampling.top_k, dim=-1).values[:, -1:]
+        scores = scores.masked_fill(scores < smallest, NEVER)
+    if sampling.top_p < 1:
+        probability, order = scores.softmax(-1).sort(dim=-1, descending=True, stable=True)
+        before = probability.cumsum(-1) - probability  # the likeliest is always kept
+        outside = (before >= sampling.top_p).scatter(1, order, before >= sampling.top_p)
+        scores = scores.masked_fill(outside, NEVER)
+    return scores
