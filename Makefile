@@ -8,7 +8,7 @@ SENTENCES = "Where is the nearest station?" "I would like a cup of coffee, pleas
   "My sister has been learning German for three years." "If it rains tomorrow, we will stay at home."
 LOOK = "Where is the nearest station?" --kind cross --from nächste
 
-.PHONY: demo test check results clean
+.PHONY: demo test test-avx2 check results clean
 
 demo: .venv/installed
 	@mkdir -p demo-output
@@ -28,6 +28,13 @@ demo: .venv/installed
 
 test: .venv/developing
 	.venv/bin/python -m pytest
+
+# The engines as on a CPU without AVX-512 and VNNI, where int8 products are computed otherwise.
+AVX2 = CT2_FORCE_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
+  ONEDNN_MAX_CPU_ISA=AVX2
+
+test-avx2: .venv/developing
+	$(AVX2) .venv/bin/python -m pytest tests/test_engines.py tests/test_bundled.py tests/test_real.py
 
 check: .venv/developing
 	.venv/bin/ruff format --check .
