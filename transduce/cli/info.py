@@ -68,6 +68,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
     import json
 
     from transduce.directory import ModelDirectory
+    from transduce.engines.router import how_it_runs
     from transduce.table import render_table
 
     model = ModelDirectory.open(directory)
@@ -78,6 +79,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
         **described,
         "parameters": model.parameters,
         "bytes": sum(files.values()),
+        "runs": how_it_runs(model),
         "model": settings,
         "checksums": model.checksums,
     }
@@ -91,3 +93,5 @@ def _print_model(directory: Path, as_json: bool) -> None:
     click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
     for name, value in settings.items():
         click.echo(f"  {name} = {value}")
+    runs = ", ".join(f"{name} {value}" for name, value in how_it_runs(model).items())
+    click.echo(f"\nOn this machine: {runs}")

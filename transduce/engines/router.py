@@ -13,6 +13,7 @@ from transduce.directory.files import verify_files
 from transduce.engines import Ids, Request
 from transduce.errors import ModelError
 from transduce.log import Log, silent
+from transduce.machine import cores
 from transduce.search import Hypothesis
 
 if TYPE_CHECKING:
@@ -137,6 +138,14 @@ def open_ctranslate2(
     directory: ModelDirectory, device: str = "auto", compute: str = "auto", log: Log = silent
 ) -> "CTranslate2Engine":
     """CTranslate2 on a model directory; converts the model if that was not done before."""
+    device, compute = choose_compute(device, compute)
+    int8 = compute == "int8"
+    converted = find_converted(directory, int8) or convert(directory, int8, log)
+    return open_converted(directory, converted, compute, device)
+
+
+def choose_compute(device: str = "auto", compute: str = "auto") -> tuple[str, str]:
+    """The device and the dtype that CTranslate2 computes with; ModelError if it cannot."""
     import ctranslate2
 
     gpus = ctranslate2.get_cuda_device_count()
@@ -149,9 +158,26 @@ def open_ctranslate2(
         compute = next(one for one in preferred if one in supported)
     elif compute not in supported:
         raise ModelError(f"it does not compute in {compute} on this {device}")
-    int8 = compute == "int8"
-    converted = find_converted(directory, int8) or convert(directory, int8, log)
-    return open_converted(directory, converted, compute, device)
+    return device, compute
+
+
+def how_it_runs(directory: ModelDirectory) -> dict[str, object]:
+    """The engine, device and dtype that `auto` chooses for a model here; nothing is opened."""
+    from transduce.engines.convert import check_ctranslate2_compatible
+
+    try:
+        check_ctranslate2_compatible(directory.config)
+        device, compute = choose_compute()
+    except (ImportError, ModelError) as error:
+        return {"engine": "torch", "compute": "float32", "reason": str(error)}
+    return {
+        "engine": "ctranslate2",
+        "device": device,
+        "compute": compute,
+        "workers": cores() if device == "cpu" else 1,
+        "shortlist": directory.shortlist is not None,
+        "converted": find_converted(directory, compute == "int8") is not None,
+    }
 
 
 def open_converted(
