@@ -20,6 +20,7 @@ from transduce.directory import ModelDirectory
 from transduce.engines.router import open_engine
 from transduce.engines.torch_engine import TorchEngine
 from transduce.search import Hypothesis, Search
+from transduce.search.constraints import Never
 from transduce.tokenizer import load_tokenizer
 from transduce.translate.join import Found
 from transduce.translate.options import DEFAULTS, TranslateOptions
@@ -208,6 +209,21 @@ def test_calls_from_several_threads_give_what_each_gives_alone(translator) -> No
     assert [[r.translation for r in results] for results in together] == [
         [r.translation for r in results] for results in alone * 2
     ]
+
+
+def test_what_a_constraint_excludes_is_never_written(translator) -> None:
+    texts = [source for source, _ in pairs(4)]
+    free = [set(translator.tokenizer.encode(t)) for t in translator.translate(texts)]
+    banned = {text: Never(sorted(ids)) for text, ids in zip(texts[:2], free, strict=False)}
+
+    def constraint(text):
+        return (lambda _: banned[text]) if text in banned else None
+
+    found = translator.results(texts, TranslateOptions(constraint=constraint))
+    vocabulary = translator.tokenizer.target_vocabulary
+    for text, result in zip(texts[:2], found, strict=False):
+        assert not set(result.tokens) & {vocabulary[i] for i in banned[text].tokens}
+    assert [r.translation for r in found[2:]] == translator.translate(texts[2:])
 
 
 def test_alignments_name_words_that_are_there(translator) -> None:

@@ -9,6 +9,7 @@ from transduce.corpus.reading import File
 from transduce.corpus.text import Text
 from transduce.log import Log, silent
 from transduce.search import Search
+from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tokenizer import Tokenizer
 
@@ -60,6 +61,10 @@ class Task(Protocol):
 
     def check_validation(self, train: Text, valid: Text) -> None:
         """Raises InputError if the validation data is not of the same kind as the training data."""
+        ...
+
+    def constraint(self, text: str) -> Constraint | None:
+        """What the output for this source must satisfy while it is decoded; None: nothing."""
         ...
 
     def judge(

@@ -11,6 +11,7 @@ from transduce.corpus.text import Text
 from transduce.errors import InputError
 from transduce.log import Log, silent
 from transduce.search import Search
+from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import Metric
 from transduce.tokenizer import Tokenizer
@@ -49,6 +50,10 @@ class Translation:
         """Raises InputError if source and target are swapped."""
         check_not_swapped(self.read(train), self.read(valid))
 
+    def constraint(self, text: str) -> Constraint | None:
+        """None: a translation may be anything."""
+        return None
+
     def judge(
         self,
         network: "Network",
@@ -66,7 +71,7 @@ class Translation:
         texts = [tokenizer.decode(source[i]) for i in range(count)]
         longest = int(source.lengths.max()) - 1
         translator = Translator(tokenizer, TorchEngine(network), longest)
-        found = translator.translate(texts, TranslateOptions(search))
+        found = translator.translate(texts, TranslateOptions(search, constraint=self.constraint))
         wanted = [tokenizer.decode(target[i]) for i in range(count)]
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / count
         return {"bleu": corpus_bleu(found, wanted), "exact_match": exact}

@@ -137,7 +137,8 @@ class Translator:
     def _search(
         self, units: Sequence[Unit], search: Search, options: TranslateOptions
     ) -> list[Found]:
-        requests = [Request(unit.ids, search, unit.prefix) for unit in units]
+        constrain = options.constraint or (lambda _: None)
+        requests = [Request(unit.ids, search, unit.prefix, constrain(unit.text)) for unit in units]
         ranked = self.engine.search(requests, options.batch_size)
         return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
 
