@@ -17,7 +17,7 @@ from transduce.directory import ModelDirectory
 from transduce.directory.weights import LARGEST
 from transduce.engines import Request, router
 from transduce.engines.router import open_ctranslate2, open_engine
-from transduce.engines.torch_engine import TorchEngine
+from transduce.engines.torch_engine import TorchEngine, batches
 from transduce.errors import InputError, ModelError
 from transduce.search import GREEDY, PAPER, Search, length_penalty
 from transduce.search.constraints import Never
@@ -383,3 +383,10 @@ def test_an_error_in_a_worker_thread_is_raised_in_the_caller(torch_engine, sourc
     with pytest.raises(InputError, match="outside the vocabulary"):
         search(torch_engine, [*sources, (10**6,)], batch_size=4)
     torch.set_num_threads(threads)
+
+
+def test_a_long_sentence_shares_its_batch_with_no_more_than_memory_allows() -> None:
+    lengths = [10, 4000, 20, 600, 4096, 30, 600]
+    assert list(batches(lengths, 64)) == [[0, 2, 5, 3, 6], [1], [4]]
+    assert list(batches(lengths[:1] * 5, 2)) == [[0, 1], [2, 3], [4]]
+    assert list(batches([], 2)) == []

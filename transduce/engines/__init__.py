@@ -25,6 +25,10 @@ class Engine(Protocol):
     """A model that can be run."""
 
     name: str
+    compute: str  # dtype
+
+    @property
+    def device(self) -> str: ...
 
     def unsupported(self, request: Request) -> str | None:
         """Why this engine cannot serve a request; None if it can."""

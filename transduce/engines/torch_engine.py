@@ -14,13 +14,14 @@ from transduce.search import Hypothesis
 from transduce.search.beam import beam_search
 from transduce.search.constraints import Constraint, no_repeat, prefix
 
+LARGEST_ATTENTION = 64 * 512**2  # scores of a head in one batch, but for a single long sentence
 _one_at_a_time = Lock()  # the number of torch's threads belongs to the process
 
 
 class TorchEngine:
     """Searches and scores with any network."""
 
-    name = "torch"
+    name, compute = "torch", "float32"
 
     def __init__(self, model: Network) -> None:
         self.model = model.eval()
@@ -56,6 +57,8 @@ class TorchEngine:
         state = self.model.start(self._padded([[*r.source, config.eos_id] for r in requests]))
         start = torch.full((len(requests),), config.bos_id, device=self._device)
         limits = [max(search.limit(len(r.source)), len(r.prefix) + 1) for r in requests]
+        if config.positions == "learned":
+            limits = [min(limit, config.max_positions - 1) for limit in limits]
         constraints = [constraints_of(request) for request in requests]
         return beam_search(
             self.model.step,
@@ -74,8 +77,8 @@ class TorchEngine:
         """The log-probability of each target token, and of EOS after them."""
         config = self.model.config
         outputs: list[tuple[float, ...]] = [()] * len(sources)
-        widths = [len(source) for source in sources]
-        for some in batches(widths, batch_size, [len(target) for target in targets]):
+        lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
+        for some in batches(lengths, batch_size):
             source = self._padded([[*sources[i], config.eos_id] for i in some])
             wanted = [[*targets[i], config.eos_id] for i in some]
             padded = self._padded(wanted)
@@ -90,6 +93,10 @@ class TorchEngine:
         width = max(map(len, rows))
         pad = self.model.config.pad_id
         return torch.tensor([[*ids, *[pad] * (width - len(ids))] for ids in rows]).to(self._device)
+
+    @property
+    def device(self) -> str:
+        return self._device.type
 
     @property
     def _device(self) -> torch.device:
@@ -131,10 +138,15 @@ def _use_one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def batches(
-    lengths: Sequence[int], batch_size: int, then: Sequence[int] | None = None
-) -> Iterator[list[int]]:
-    """Indices in batches of similar length, and by `then` among equals."""
-    order = sorted(range(len(lengths)), key=lambda i: (lengths[i], then[i] if then else 0))
-    for start in range(0, len(order), batch_size):
-        yield order[start : start + batch_size]
+def batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Indices in batches of similar length; fewer sentences where they are long."""
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and (
+            len(batch) == batch_size or (len(batch) + 1) * lengths[i] ** 2 > LARGEST_ATTENTION
+        ):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
