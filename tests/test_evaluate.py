@@ -69,7 +69,7 @@ OTHERS = ["Ein Hund.", "Zwei Leute.", "", "Sie liest.", "Ich bin müde.", "Ein K
 class Fixed(Translator):
     """Gives fixed translations, and every token the same log-probability."""
 
-    engine = SimpleNamespace(name="fixed")
+    engine = SimpleNamespace(name="fixed", compute="int8", device="cpu")
 
     def __init__(self, translations: Sequence[str], log_prob: float = -2.0) -> None:
         self.translations = translations
@@ -207,7 +207,7 @@ def test_saved_translations_score_as_they_did_without_a_model(system, files, tmp
     first = facts_of(*files, "--output", output)
     again = facts_of(*files, "--translations", output)
     assert len(system.searches) == 1
-    unknown = {"perplexity", "seconds", "model", "engine"}
+    unknown = {"perplexity", "seconds", "model", "engine", "compute", "device"}
     assert {key: again[key] for key in unknown} == dict.fromkeys(unknown)
     same = first.keys() - unknown - {"flags"}
     assert {key: again[key] for key in same} == {key: first[key] for key in same}
@@ -221,11 +221,11 @@ def test_the_json_has_every_key_that_scripts_rely_on(system, files) -> None:
     added = (
         "bleu_lowercase_signature chrf_signature ter_signature bleu_paper bleu_paper_signature "
         "bleu_tokenised_lowercase bleu_tokenised_lowercase_signature "
-        "length_ratio model engine flags"
+        "length_ratio model engine compute device flags"
     )
     assert facts.keys() == {*contract.split(), *added.split()}
     assert facts["model"] == "some/model"
-    assert facts["engine"] == "fixed"
+    assert (facts["engine"], facts["compute"], facts["device"]) == ("fixed", "int8", "cpu")
     assert facts["sentences"] == 6
     assert facts["exact_match"] == 2 / 6
     assert facts["flags"] == {"empty": 1}

@@ -74,7 +74,7 @@ def record(place) -> dict:
     said = json.loads(invoke(*args))
     found = json.loads(file.read_text("utf-8"))
     assert found["scores"].items() <= said.items()
-    assert said.keys() - found["scores"].keys() == {"model", "engine"}
+    assert said.keys() - found["scores"].keys() == {"model", "engine", "compute", "device"}
     return found
 
 
@@ -84,7 +84,7 @@ def record(place) -> dict:
 def test_a_record_says_what_was_scored_and_by_what(place, record) -> None:
     assert (record["name"], record["title"]) == ("small", "A small one")
     assert record["search"] == {"beam": 2, "alpha": 0.8, "penalty": "gnmt"}
-    assert record["engine"] == "torch"
+    assert [record[key] for key in ("engine", "compute", "device")] == ["torch", "float32", "cpu"]
     assert record["data"] == {
         "source": {"file": "test.en", "sha256": digest(place.source)},
         "references": [{"file": "test.de", "sha256": digest(place.reference)}],

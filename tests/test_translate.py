@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+import torch
 from click.testing import CliRunner
 from models import model_directory, pairs
 
@@ -239,7 +240,10 @@ def test_alignments_name_words_that_are_there(translator) -> None:
 class Script:
     """An engine with fixed outputs: `first`, and `repaired` for a search without repeats."""
 
-    name = "script"
+    name, compute, device = "script", "float32", "cpu"
+
+    def unsupported(self, request):
+        return None
 
     def __init__(self, tokenizer, first, repaired):
         self.first, self.repaired = (
@@ -405,16 +409,15 @@ def long_pairs():
 def test_score_gives_a_line_of_any_length_its_score(directory, tmp_path) -> None:
     sources, targets = long_pairs()
     files = [write(tmp_path / "a", sources), write(tmp_path / "b", targets)]
-    words = [*files, "--model", directory, "--json"]
-    fast, torch = (
+    words = [*files, "--model", directory, "--json", "--compute", "float32"]
+    fast, slow = (
         [json.loads(line) for line in run("score", *words, "--engine", engine)]
         for engine in ("ctranslate2", "torch")
     )
     assert len(fast[1]["token_scores"]) > 1024
-    assert fast[1]["log_prob"] == torch[1]["log_prob"]
-    exact = Translator.load(directory, engine="ctranslate2", compute="float32")
-    for ours, theirs in zip(exact.score(sources, targets), torch, strict=True):
-        assert sum(ours) == pytest.approx(theirs["log_prob"], rel=1e-4)
+    for ours, theirs in zip(fast, slow, strict=True):
+        assert ours["log_prob"] == pytest.approx(theirs["log_prob"], rel=1e-4)
+    assert fast[1]["log_prob"] == slow[1]["log_prob"]
 
 
 def test_score_flags_a_line_that_a_model_with_learned_positions_cannot_take(tmp_path) -> None:
@@ -436,6 +439,14 @@ def test_evaluate_translates_and_scores_a_line_of_any_length(directory, tmp_path
     facts = json.loads("".join(run("evaluate", *files, "--model", directory, "--json")))
     assert facts["flags"]["split"] == 1
     assert facts["perplexity"] > 1
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_a_source_as_long_as_learned_positions_has_a_translation(tmp_path, engine) -> None:
+    model = model_directory(tmp_path / "model", positions="learned", max_positions=62, eos=-9.0)
+    translator = Translator.load(model, engine=engine)
+    (result,) = translator.results([" ".join(source for source, _ in pairs(8))])
+    assert result.translation
 
 
 def test_json_that_cannot_be_kept_is_no_reason_to_stop(directory) -> None:
@@ -484,6 +495,13 @@ def test_mistakes_are_one_clear_line(directory, tmp_path) -> None:
     )
     assert complaint("translate", *model, "--n-best", 5, "x") == (
         "transduce: --n-best 5 needs a beam at least as wide: add --beam 5"
+    )
+    for engine in ("auto", "torch", "ctranslate2"):
+        if not torch.cuda.is_available():
+            printed = complaint("translate", *model, "x", "--engine", engine, "--device", "cuda")
+            assert printed.endswith("finds no CUDA device here: use --device cpu")
+    assert complaint("translate", *model, "--engine", "torch", "--compute", "int8", "x") == (
+        "transduce: the torch engine computes in float32, not int8"
     )
     assert complaint("translate", *model, "--alignments", "x") == (
         "transduce: --alignments are a field of --json: add it"

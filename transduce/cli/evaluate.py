@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ def evaluate_command(
     more: tuple[str, ...],
     model: Path | None,
     engine: str,
+    device: str,
+    compute: str,
     beam: int,
     alpha: float,
     penalty: str,
@@ -88,8 +91,9 @@ def evaluate_command(
         raise InputError("--title is a record's or a card's: give --record or --card as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _log)
-    translator = None if translations else Translator.load(model, engine=engine, log=_log)
-    rival = Translator.load(rival_model, engine=engine, log=_log) if rival_model else None
+    load = partial(Translator.load, engine=engine, device=device, compute=compute, log=_log)
+    translator = None if translations else load(model)
+    rival = load(rival_model) if rival_model else None
 
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     ours = SystemOutput(inputs.translations or [])

@@ -156,7 +156,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def decoding(command: Command) -> Command:
-    """--model, --engine and --batch-size: which model runs, and how."""
+    """--model, --engine, --device, --compute and --batch-size: which model runs, and how."""
     options = [
         click.option(
             "--model", type=click.Path(path_type=Path), help="Model directory [the bundled one]."
@@ -166,6 +166,20 @@ def decoding(command: Command) -> Command:
             type=click.Choice(["auto", "torch", "ctranslate2"]),
             default="auto",
             show_default=True,
+        ),
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda"]),
+            default="auto",
+            show_default=True,
+            help="Where to compute; auto is a GPU if there is one.",
+        ),
+        click.option(
+            "--compute",
+            type=click.Choice(["auto", "int8", "float16", "float32"]),
+            default="auto",
+            show_default=True,
+            help="In which dtype; auto is the fastest that loses no quality here.",
         ),
         click.option("--batch-size", type=batch_size, default=64, show_default=True),
     ]

@@ -25,6 +25,8 @@ def score_command(
     tgt: Path,
     model: Path | None,
     engine: str,
+    device: str,
+    compute: str,
     batch_size: int,
     alpha: float,
     penalty: str,
@@ -43,7 +45,7 @@ def score_command(
     from transduce.translate.translator import CHUNK, Translator
 
     pairs = read_pairs([str(src)], [str(tgt)], log=_log)
-    translator = Translator.load(model, engine=engine, log=_log)
+    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=_log)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     total, count, unscored = 0.0, 0, 0
     for some in chunks(pairs, CHUNK):

@@ -42,6 +42,8 @@ def translate_command(
     resume: bool,
     model: Path | None,
     engine: str,
+    device: str,
+    compute: str,
     batch_size: int,
     beam: int,
     alpha: float,
@@ -86,7 +88,7 @@ def translate_command(
     )
     if not text:
         _check_source(source)
-    translator = Translator.load(model, engine=engine, log=_log)
+    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=_log)
     with ExitStack() as stack:
         lines, ready = _lines(text, source, stack)
         records = (_record(line, as_json) for line in lines)

@@ -22,6 +22,8 @@ class SystemOutput:
     lines: list[str]
     seconds: float | None = None
     engine: str | None = None
+    compute: str | None = None  # dtype
+    device: str | None = None
     flags: tuple[tuple[str, int], ...] = ()  # each flag of `translate`, and its count
 
 
@@ -34,7 +36,9 @@ def translate(
     flags = Counter(flag for result in results for flag in result.flags)
     # as the sacrebleu command will read them back from a file
     lines = [result.translation.replace("\n", " ").rstrip() for result in results]
-    return SystemOutput(lines, seconds, translator.engine.name, tuple(flags.most_common()))
+    engine = translator.engine
+    runs = engine.name, engine.compute, engine.device
+    return SystemOutput(lines, seconds, *runs, tuple(flags.most_common()))
 
 
 def write_text(file: Path, text: str) -> None:

@@ -26,6 +26,7 @@ from transduce.train.inputs import read_inputs
 from transduce.train.run import Run, read_metrics
 
 PACKAGE = Path(transduce.__file__).parent
+RUNS = ("engine", "compute", "device")  # how the model was run
 LIBRARIES = ("torch", "ctranslate2", "sentencepiece", "sacrebleu")
 
 
@@ -57,7 +58,7 @@ def record_of(
         "title": title,
         "scores": scores_of(facts),
         "search": search_of(system.search) if system else None,
-        "engine": facts["engine"],
+        **{key: facts[key] for key in RUNS},
         "model": model_of(system.model) if system else None,
         "data": data | (training_data(run) if run else {}),
         "training": training_of(run, system.model) if run and system else None,
@@ -74,7 +75,7 @@ def write_record(file: Path, record: Mapping[str, Any]) -> None:
 
 def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
     """The facts without the paths of models and files."""
-    scores = {key: value for key, value in facts.items() if key not in ("model", "engine")}
+    scores = {key: value for key, value in facts.items() if key not in ("model", *RUNS)}
     against = scores.get("against")
     if isinstance(against, dict):
         scores["against"] = {**against, "name": Path(against["name"]).name}

@@ -45,6 +45,8 @@ def facts_of(evaluation: Evaluation) -> dict[str, object]:
         "seconds": evaluation.output.seconds,
         "model": evaluation.model,
         "engine": evaluation.output.engine,
+        "compute": evaluation.output.compute,
+        "device": evaluation.output.device,
         "flags": dict(evaluation.output.flags),
     }
     if evaluation.against:
@@ -82,7 +84,13 @@ def _scores(evaluation: Evaluation) -> str:
         ("sentences", f"{scores.sentences:,}", ""),
     ]
     if output.seconds is not None:
-        rows.append(("seconds", f"{output.seconds:,.1f}", f"of translating, {output.engine}"))
+        rows.append(
+            (
+                "seconds",
+                f"{output.seconds:,.1f}",
+                f"of translating, {output.engine}, {output.compute}, {output.device}",
+            )
+        )
     rows += [(f"flagged: {flag}", f"{count:,}", "") for flag, count in output.flags]
     return render_table(evaluation.system, ("metric", "score", "signature"), "<><", rows, WIDTH)
 

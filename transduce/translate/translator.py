@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transduce.directory import ModelDirectory
-from transduce.engines import Ids, Request
+from transduce.engines import Engine, Ids, Request
 from transduce.engines.router import Router, open_engine
 from transduce.errors import ModelError
 from transduce.log import Log, silent
@@ -18,12 +17,9 @@ from transduce.translate.lines import chunks, clean
 from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.plan import Plan, Unit, plan_texts
 
-if TYPE_CHECKING:
-    from transduce.engines.torch_engine import TorchEngine
-
 BUNDLED = Path(__file__).parents[1] / "bundled"
 MAX_LENGTH = 256  # tokens of a source, if the model does not say what it was trained on
-LONGEST_SCORED = 4096  # tokens of a side: attention's memory grows with the square of the length
+LONGEST = 4096  # tokens of a side that is scored: memory grows with the square of the length
 REPAIR_BEAM = 8  # at least, for what is searched again
 REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines that are translated at a time
@@ -48,13 +44,13 @@ class Translator:
     def __init__(
         self,
         tokenizer: TokenizerLike,
-        engine: "Router | TorchEngine",
+        engine: Engine,
         max_length: int = MAX_LENGTH,
-        longest_scored: int = LONGEST_SCORED,
+        longest: int = LONGEST,
     ) -> None:
-        """`max_length` is the longest source that is translated in one piece, in tokens."""
-        self.tokenizer, self.engine, self.max_length = tokenizer, engine, max_length
-        self.longest_scored = longest_scored
+        """Sources over `max_length` tokens are split; pairs over `longest` have no score."""
+        self.tokenizer, self.engine = tokenizer, engine
+        self.max_length, self.longest = min(max_length, longest), longest
 
     @classmethod
     def load(
@@ -68,12 +64,11 @@ class Translator:
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
         model = ModelDirectory.open(place_of(directory))
-        learned = model.config.positions == "learned"
         return cls(
             model.tokenizer,
             open_engine(model, engine=engine, device=device, compute=compute, log=log),
             model.description.max_length,
-            model.config.max_positions - 1 if learned else LONGEST_SCORED,
+            model.config.max_positions - 1 if model.config.positions == "learned" else LONGEST,
         )
 
     def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:
@@ -126,7 +121,7 @@ class Translator:
     ) -> list[tuple[float, ...] | None]:
         """The log-probability of each token of each target, and of its end.
 
-        None for a pair with a side that is longer than `longest_scored`.
+        None for a pair with a side that is longer than `longest`.
         """
         return self._score_ids(
             self.tokenizer.encode_batch([clean(source) for source in sources]),
@@ -172,17 +167,17 @@ class Translator:
     def _score_ids(
         self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int
     ) -> list[tuple[float, ...] | None]:
-        scores: list[tuple[float, ...] | None] = [None] * len(sources)
-        lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-        scored = [i for i, length in enumerate(lengths) if length <= self.longest_scored]
-        pairs = [sources[i] for i in scored], [targets[i] for i in scored]
-        for i, log_probs in zip(scored, self.engine.score(*pairs, batch_size), strict=True):
-            scores[i] = log_probs
-        return scores
+        pairs = list(zip(sources, targets, strict=True))
+        fitting = [max(map(len, pair)) <= self.longest for pair in pairs]
+        some = [pair for pair, fits in zip(pairs, fitting, strict=True) if fits]
+        scores = iter(self.engine.score([s for s, _ in some], [t for _, t in some], batch_size))
+        return [next(scores) if fits else None for fits in fitting]
 
     def _align(self, found: dict[Unit, Found]) -> None:
         from transduce.engines.alignment import word_alignment
+        from transduce.engines.torch_engine import TorchEngine
 
+        assert isinstance(self.engine, Router | TorchEngine)
         model = self.engine.torch_engine.model
         for unit, result in found.items():
             best = result.hypotheses[0].tokens
