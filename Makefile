@@ -1,9 +1,9 @@
-# Every target does its own set-up. PYTHON may name another interpreter (3.11 or newer).
+# Every target first creates the virtual environment. PYTHON may name another interpreter (3.11 or newer).
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PYTHONUTF8 = 1
 
-# what `make demo` shows of the model in the box
+# what `make demo` shows of the bundled model
 SENTENCES = "Where is the nearest station?" "I would like a cup of coffee, please." \
   "My sister has been learning German for three years." "If it rains tomorrow, we will stay at home."
 LOOK = "Where is the nearest station?" --kind cross --from nächste
@@ -12,16 +12,16 @@ LOOK = "Where is the nearest station?" --kind cross --from nächste
 
 demo: .venv/installed
 	@mkdir -p demo-output
-	@echo; echo "1. The model in the box translates English into German, with no network:"; echo
+	@echo; echo "1. The bundled model translates English into German, offline:"; echo
 	.venv/bin/transduce translate $(SENTENCES)
-	@echo; echo '2. Where a head looks when "Wo ist der nächste" is written and the next word is due:'; echo
+	@echo; echo '2. The attention weights of one head when the decoder has written "Wo ist der nächste":'; echo
 	.venv/bin/transduce explain $(LOOK) > demo-output/explain.txt
 	@sed -n '/^10\. /,$$p' demo-output/explain.txt
-	@echo; echo "3. A translator of your own, trained on the built-in corpus in about three minutes:"; echo
+	@echo; echo "3. Training a model on the built-in corpus in about three minutes:"; echo
 	.venv/bin/transduce train demo-output/run
 	@cut -f 1 demo-output/run/text/test.tsv > demo-output/test.en
 	@cut -f 2 demo-output/run/text/test.tsv > demo-output/test.de
-	@echo; echo "4. How many of 1,000 sentences that it has never seen come out exactly right:"; echo
+	@echo; echo "4. The share of 1,000 unseen sentences that it translates exactly:"; echo
 	.venv/bin/transduce evaluate demo-output/test.en demo-output/test.de --model demo-output/run/model
 	head -n 5 demo-output/test.en | .venv/bin/transduce translate --model demo-output/run/model
 	@echo; cat docs/next.txt

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Tatoeba, English to German: trains on 154,000 everyday sentences, keeps the mean of the last
-# checkpoints at a byte a weight, translates 2,000 other sentences and scores them.
+# Tatoeba, English to German: trains on 154,000 everyday sentences, averages the last
+# checkpoints with int8 weights, translates 2,000 test sentences and scores them.
 #
-#   recipes/tatoeba-en-de.sh [what else `transduce train` is to be told]
+#   recipes/tatoeba-en-de.sh [more options of `transduce train`]
 #
-# From the repository's root. How long it takes on which machine, and what it reaches: see
-# results/tatoeba-en-de.json. Stop it at any time: the same command again continues. With
-# BUNDLE=transduce/bundled the model becomes the one that the package brings along.
+# Run from the repository's root. Time, machine and scores are in results/tatoeba-en-de.json.
+# After an interruption the same command resumes. With BUNDLE=transduce/bundled the model
+# replaces the bundled one.
 set -euo pipefail
 
 DATA=${TRANSDUCE_DATA:-../shared/data}
