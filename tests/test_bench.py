@@ -17,8 +17,8 @@ from transduce.batches import Batch
 from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
 from transduce.bench.process import take_turns, worker
 from transduce.bench.report import median_ratio
-from transduce.bench.train import Report, Speed, new_model, set_up
-from transduce.bench.trainers import WORKER, batches_of, loss_of, marian_directory, system_of
+from transduce.bench.train import Report, Speed, set_up, write_first_weights
+from transduce.bench.trainers import WORKER, batches_of, loss_of, system_of
 from transduce.cli import main
 from transduce.config import Config, DataConfig, ModelConfig, TrainConfig
 from transduce.errors import UserError
@@ -62,8 +62,7 @@ def run(text, tmp_path_factory) -> Run:
     """Encoded text and first weights, as every system finds them."""
     run = Run(tmp_path_factory.mktemp("run"))
     set_up(run, CONFIG, (text,), lambda _: None)
-    if TRANSFORMERS:
-        write_huggingface(new_model(run), marian_directory(run))
+    write_first_weights(run, write_huggingface if TRANSFORMERS else None)
     return run
 
 

@@ -14,12 +14,12 @@ from transduce.bench.bleu import Race, bench_bleu, score, set_up, steps_of
 from transduce.bench.bleu_report import Point, points_of, reached
 from transduce.bench.peers import OURS
 from transduce.bench.trainers import batches_of, marian_directory
-from transduce.cli.bench_bleu import bleu
+from transduce.cli.bench import bleu
 from transduce.config import resolve
 from transduce.directory import ModelDirectory
 from transduce.errors import ConfigError
 from transduce.exchange.huggingface import read_huggingface, write_huggingface
-from transduce.figures.minutes import Timed, figure
+from transduce.figures.minutes import figure
 from transduce.tasks import TRANSLATION
 from transduce.train.prepare import Prepared
 from transduce.train.run import Run
@@ -147,14 +147,14 @@ def test_the_first_validation_with_the_peers_last_bleu_counts() -> None:
 
 
 def test_the_picture_marks_where_ours_has_the_peers_last_bleu() -> None:
-    ours, peer = Timed("ours", (1.0, 3.0), (20.0, 32.0)), Timed("peer", (2.0, 8.0), (10.0, 30.0))
-    axes = figure(ours, peer, 3.0, "title").axes[0]
+    systems = {"ours": [(1.0, 20.0), (3.0, 32.0)], "peer": [(2.0, 10.0), (8.0, 30.0)]}
+    axes = figure(systems, 3.0, "title").axes[0]
     marked = "BLEU 30.0 in 3.0 minutes,\n38 % of peer's time"
     assert [text.get_text() for text in axes.texts] == [marked]
     assert axes.texts[0].xy == (3.0, 30.0)
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["ours, 32.0 after 3 minutes", "peer, 30.0 after 8 minutes"]
-    assert figure(ours, peer, None, "title").axes[0].texts[:] == []
+    assert figure(systems, None, "title").axes[0].texts[:] == []
 
 
 def test_an_epoch_is_every_sentence_once(texts, tmp_path) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.config import Config
 from transduce.corpus.filters import Reason
 from transduce.directory import read_json, verify_checksums
 from transduce.errors import ConfigError, InputError, ModelError
@@ -16,7 +15,7 @@ from transduce.train.progress import clock
 from transduce.train.run import (
     CHECKPOINT_FILES,
     Run,
-    flat,
+    differences,
     numbered,
     read_config,
     read_metrics,
@@ -97,12 +96,6 @@ def read_history(run: Run) -> History:
         model=run.model if run.model.is_dir() else None,
         problems=problems,
     )
-
-
-def differences(config: Config) -> dict[str, Any]:
-    """The settings that are not the paper's."""
-    paper = flat(Config())
-    return {name: value for name, value in flat(config).items() if value != paper[name]}
 
 
 def trainer_of(run: Run) -> str | None:

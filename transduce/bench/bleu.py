@@ -9,24 +9,24 @@ from tempfile import TemporaryDirectory
 
 from transduce.batches import plan_epoch
 from transduce.bench import report
-from transduce.bench.bleu_report import Point, Report, points_of, reached, settings_of
-from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
+from transduce.bench.bleu_report import Point, Report, points_of, reached
+from transduce.bench.peers import NAMES, OURS, PEERS, check_exists
 from transduce.bench.process import worker
-from transduce.bench.train import Export, new_model
-from transduce.bench.trainers import WORKER, loss_of, marian_directory
+from transduce.bench.train import Export, write_first_weights
+from transduce.bench.trainers import WORKER, loss_of
 from transduce.config import Config, TrainConfig
 from transduce.corpus.text import Text
-from transduce.directory import ModelDirectory, write_model
+from transduce.directory import ModelDirectory
 from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import ConfigError
 from transduce.log import Log
-from transduce.model import Network, Transformer, require_transformer
+from transduce.model import Network, Transformer
 from transduce.search import GREEDY
 from transduce.tasks.translation import corpus_bleu
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, prepare
-from transduce.train.run import Run, flat, read_config, with_vocabulary, write_config
+from transduce.train.run import Run, differences, flat, read_config, with_vocabulary, write_config
 
 PEER = "huggingface"  # whose weights can be read back
 TOKENS = 4096  # of a batch in validation
@@ -78,7 +78,7 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
         load=load,
         data=str(race.train),
         validation=f"{race.valid}, {len(data.valid):,} pairs",
-        settings=settings_of(read_config(run)),
+        settings=differences(read_config(run)),
         steps=config.steps,
         every=config.validate_steps,
         peer=race.peer,
@@ -104,12 +104,7 @@ def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     config = with_vocabulary(race.config.replace(train=train), data.tokenizer)
     check_same_race(run, config)
     write_config(run.config, config)
-    if not run.model.exists():
-        write_model(run.model, new_model(run))
-    if not marian_directory(run).exists():
-        silence_transformers()
-        ours = require_transformer(ModelDirectory.open(run.model).network(), "huggingface")
-        export(ours, marian_directory(run))
+    write_first_weights(run, export)
     return data
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from transduce.bench import report
 from transduce.bench.peers import NAMES, OURS
-from transduce.config import Config
 from transduce.table import render_table
-from transduce.train.run import flat, read_metrics
+from transduce.train.run import read_metrics
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,3 @@ def reached(ours: Sequence[Point], theirs: Sequence[Point]) -> Reached:
     if first is None:
         return Reached(end.bleu, None, own.minutes, None)
     return Reached(end.bleu, first.minutes, own.minutes, first.seconds / end.seconds)
-
-
-def settings_of(config: Config) -> dict[str, Any]:
-    paper = flat(Config())
-    return {name: value for name, value in flat(config).items() if value != paper[name]}

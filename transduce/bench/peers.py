@@ -13,6 +13,7 @@ from transduce.config import ModelConfig
 from transduce.errors import UserError
 from transduce.model import Transformer
 from transduce.model.attention import MultiHeadAttention
+from transduce.model.layers import DecoderLayer, EncoderLayer
 from transduce.positions import sinusoids
 from transduce.tokenizer import PAD
 
@@ -70,7 +71,8 @@ class TorchTransformer(nn.Module):
             )
         self.stacks.encoder.use_nested_tensor = False  # it is for inference, and warns
         self.stacks.encoder.norm = self.stacks.decoder.norm = None
-        for layer in [*self.stacks.encoder.layers, *self.stacks.decoder.layers]:
+        self.layers = [*self.stacks.encoder.layers, *self.stacks.decoder.layers]
+        for layer in self.layers:
             layer.dropout.p = layer.self_attn.dropout = 0.0
             if isinstance(layer, nn.TransformerDecoderLayer):
                 layer.multihead_attn.dropout = 0.0
@@ -98,20 +100,17 @@ class TorchTransformer(nn.Module):
     def copy_from(self, ours: Transformer) -> None:
         """Copies the weights of a network of the same shape."""
         self.embedding.weight.copy_(ours.output.weight)
-        for encoder, theirs in zip(ours.encoder, self.stacks.encoder.layers, strict=True):
-            _copy_attention(encoder.self_attention, theirs.self_attn)
-            _copy(encoder.self_attention_norm.norm, theirs.norm1)
-            _copy(encoder.feed_forward.inner, theirs.linear1)
-            _copy(encoder.feed_forward.outer, theirs.linear2)
-            _copy(encoder.feed_forward_norm.norm, theirs.norm2)
-        for decoder, theirs in zip(ours.decoder, self.stacks.decoder.layers, strict=True):
-            _copy_attention(decoder.self_attention, theirs.self_attn)
-            _copy(decoder.self_attention_norm.norm, theirs.norm1)
-            _copy_attention(decoder.cross_attention, theirs.multihead_attn)
-            _copy(decoder.cross_attention_norm.norm, theirs.norm2)
-            _copy(decoder.feed_forward.inner, theirs.linear1)
-            _copy(decoder.feed_forward.outer, theirs.linear2)
-            _copy(decoder.feed_forward_norm.norm, theirs.norm3)
+        layers: list[EncoderLayer | DecoderLayer] = [*ours.encoder, *ours.decoder]
+        for layer, theirs in zip(layers, self.layers, strict=True):
+            _copy_attention(layer.self_attention, theirs.self_attn)
+            _copy(layer.self_attention_norm.norm, theirs.norm1)
+            _copy(layer.feed_forward.inner, theirs.linear1)
+            _copy(layer.feed_forward.outer, theirs.linear2)
+            if isinstance(layer, DecoderLayer):
+                _copy_attention(layer.cross_attention, theirs.multihead_attn)
+                _copy(layer.cross_attention_norm.norm, theirs.norm2)
+            last = theirs.norm3 if isinstance(layer, DecoderLayer) else theirs.norm2
+            _copy(layer.feed_forward_norm.norm, last)
 
 
 def _copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:

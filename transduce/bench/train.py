@@ -7,9 +7,10 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import torch
 
-from transduce.batches import Indices, target_tokens
+from transduce.batches import target_tokens
 from transduce.bench import report
 from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import Answers, take_turns
@@ -22,7 +23,6 @@ from transduce.log import Log
 from transduce.machine import matmul_peak
 from transduce.model import Transformer
 from transduce.model.operations import training_operations
-from transduce.store import Store
 from transduce.table import render_table
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import prepare, reopen
@@ -108,9 +108,7 @@ def bench_train(
         with TemporaryDirectory(prefix="transduce-bench-") as folder:
             run = Run(Path(folder))
             data = set_up(run, bench_config(shape, tokens), files, log)
-            if "huggingface" in peers:
-                silence_transformers()
-                export(new_model(run), marian_directory(run))
+            write_first_weights(run, export if "huggingface" in peers else None)
             peak = max(peak, matmul_peak())
             systems = take_turns(
                 [OURS, *peers],
@@ -138,7 +136,7 @@ def bench_config(shape: str, tokens: int) -> Config:
 
 
 def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
-    """Leaves in a run its settings, the encoded text and the first weights; names the text.
+    """Leaves in a run its settings and the encoded text; names the text.
 
     The network keeps its whole vocabulary where the text supports less, so that the pre-softmax
     layer costs what it costs.
@@ -146,38 +144,33 @@ def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     write_config(run.config, config)
     text, what = find_training_text(run, files, log)
     prepare(run, config.data, Inputs(text), log, lambda _what, _count: None)
-    write_model(run.model, new_model(run))
     return what
 
 
-def new_model(run: Run) -> Transformer:
+def write_first_weights(run: Run, export: Export | None) -> None:
+    """Leaves in a run the network that all systems begin with, if asked also in Marian's form."""
     config = read_config(run)
     torch.manual_seed(config.train.seed)
-    return Transformer(config.model)
+    network = Transformer(config.model)
+    if not run.model.exists():
+        write_model(run.model, network)
+    if export and not marian_directory(run).exists():
+        silence_transformers()
+        export(network, marian_directory(run))
 
 
-@dataclass(frozen=True)
-class Work:
-    """What some training steps amount to."""
-
-    tokens: int  # of the target
-    operations: int
+Work = tuple[int, int]  # target tokens, operations
 
 
 def work_of(run: Run, turns: Sequence[int]) -> list[Work]:
     """The work of as many steps as each turn has, from the first batch on."""
     config, store = read_config(run), reopen(run).train
-    batches = batches_of(store, config.train)
-    return [_work(list(islice(batches, turn)), store, config) for turn in turns]
-
-
-def _work(batches: Sequence[Indices], store: Store, config: Config) -> Work:
-    tokens = operations = 0
-    for batch in batches:
-        tokens += target_tokens(store, batch)
-        lengths = (side[batch] for side in store.lengths)
-        operations += training_operations(config.model, *lengths)
-    return Work(tokens, operations)
+    batches, work = batches_of(store, config.train), []
+    for turn in turns:
+        rows = np.concatenate(list(islice(batches, turn)))
+        lengths = (side[rows] for side in store.lengths)
+        work.append((target_tokens(store, rows), training_operations(config.model, *lengths)))
+    return work
 
 
 def speed_of(
@@ -185,8 +178,8 @@ def speed_of(
 ) -> Speed:
     answers = systems[name]
     turns = list(zip(work, answers.seconds, strict=True))
-    rates = [of.tokens / seconds for of, seconds in turns]
-    operations = statistics.median(of.operations / seconds for of, seconds in turns)
+    rates = [tokens / seconds for (tokens, _), seconds in turns]
+    operations = statistics.median(count / seconds for (_, count), seconds in turns)
     return Speed(
         shape=shape,
         system=name,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from transduce.cli.options import PATH, log
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
@@ -12,11 +13,11 @@ if TYPE_CHECKING:
 
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option(
     "--last", type=click.IntRange(min=1), default=5, show_default=True, help="Checkpoints."
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Model directory [RUN/model].")
+@click.option("--output", type=PATH, help="Model directory [RUN/model].")
 @click.option(
     "--dtype",
     "--stored",
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of the weights in the file; --stored is another name of this option.",
 )
-@click.option(
-    "--note", type=click.Path(path_type=Path), help="A text file that the card is to end with."
-)
+@click.option("--note", type=PATH, help="A text file that the card is to end with.")
 def average_command(
     run: Path, last: int, output: Path | None, dtype: "DType", note: Path | None
 ) -> None:
@@ -52,29 +51,25 @@ def average_command(
         raise ModelError(f"{run} is not a run: it has no config.toml")
     _check_replaceable(out)
     text = _read(note) if note else ""
-    paths = state.usable(whole.checkpoints, last, _log)
+    paths = state.usable(whole.checkpoints, last, log)
     if not paths:
         found = numbered(whole.checkpoints)
         why = ": none is whole and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:
-        _log(f"{len(paths)} checkpoints are there, not {last}: all are averaged")
+        log(f"{len(paths)} checkpoints are there, not {last}: all are averaged")
     config, data = read_config(whole), None
     try:
         data = reopen(whole)
     except InputError as error:
-        _log(f"{error}; without it the mean is not scored")
+        log(f"{error}; without it the mean is not scored")
     position, what = state.read_state(paths[-1])[0], described(paths)
     with join() as processes:
         network = build_network(config.model).to(processes.device)
         load_weights(network, state.average(paths), whole.checkpoints)
         inputs = read_inputs(whole)
         publish(whole, config, inputs, data, network, what, position, processes, out, dtype, text)
-    _log(f"{out}: {what}; {count_parameters(network):,} parameters")
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)
+    log(f"{out}: {what}; {count_parameters(network):,} parameters")
 
 
 def _read(note: Path) -> str:

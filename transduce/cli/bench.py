@@ -1,18 +1,32 @@
 """`transduce bench`: speed, beside peers in the same run."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from transduce.cli.bench_bleu import bleu
-from transduce.cli.options import ManyFiles, NewFile, as_json, batch_size, beam_width
+from transduce.cli import options
+from transduce.cli.options import PATH, Command, as_json, at_least_one
 
 if TYPE_CHECKING:
     from transduce.bench.report import Report
 
-at_least_one = click.IntRange(min=1)
-output_file = click.option("--output", type=NewFile(), help="Also write JSON to this file.")
+DEFAULT_TEXT = "[default: Multi30k in $TRANSDUCE_DATA, or the built-in corpus]"
+
+output_file = click.option("--output", type=options.NewFile(), help="Also write JSON to this file.")
+
+
+def against(default: str) -> Callable[[Command], Command]:
+    """--against: a list of peers."""
+    return click.option(
+        "--against",
+        "peers",
+        default=default,
+        show_default=True,
+        metavar="PEER,…",
+        callback=lambda _context, _option, names: [name for name in names.split(",") if name],
+    )
 
 
 @click.group("bench")
@@ -20,13 +34,10 @@ def bench_command() -> None:
     """Measure speed beside peers, as ratios within one run."""
 
 
-bench_command.add_command(bleu)
-
-
 @bench_command.command("model")
 @click.option("--shape", "shapes", multiple=True, default=("tiny", "base"), show_default=True)
 @click.option(
-    "--batch", type=batch_size, default=32, show_default=True, help="Sentences in a batch."
+    "--batch", type=options.batch_size, default=32, show_default=True, help="Sentences in a batch."
 )
 @click.option(
     "--length",
@@ -46,8 +57,8 @@ def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json
     _print(bench_model(shapes, batch, length, repeat), None, as_json)
 
 
-@bench_command.command("train", cls=ManyFiles)
-@click.option("--against", default="torch,huggingface", show_default=True, metavar="PEER,…")
+@bench_command.command("train", cls=options.ManyFiles)
+@against("torch,huggingface")
 @click.option(
     "--shape",
     "shapes",
@@ -61,22 +72,15 @@ def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json
 @click.option(
     "--tokens", type=at_least_one, default=4096, show_default=True, help="A batch's, each side."
 )
-@click.option(
-    "--train",
-    "files",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="SRC TGT",
-    help="Text to train on [default: Multi30k in $TRANSDUCE_DATA, or the built-in corpus].",
-)
+@options.text_files("--train", f"Text to train on {DEFAULT_TEXT}.")
 @output_file
 @as_json
 def train(
-    against: str,
+    peers: list[str],
     shapes: tuple[str, ...],
     steps: int,
     tokens: int,
-    files: tuple[Path, ...],
+    train: tuple[Path, ...],
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -89,8 +93,7 @@ def train(
     from transduce.bench.train import bench_train
     from transduce.exchange.huggingface import write_huggingface
 
-    peers = [peer for peer in against.split(",") if peer]
-    report = bench_train(shapes, peers, steps, tokens, files, write_huggingface, _log)
+    report = bench_train(shapes, peers, steps, tokens, train, write_huggingface, options.log)
     _print(report, output, as_json)
 
 
@@ -98,22 +101,17 @@ def train(
 @click.option(
     "--model",
     "models",
-    type=click.Path(path_type=Path),
+    type=PATH,
     multiple=True,
     required=True,
     help="Model directory; may be given several times.",
 )
-@click.option("--against", default="huggingface,ctranslate2", show_default=True, metavar="PEER,…")
-@click.option(
-    "--input",
-    "source",
-    type=click.Path(path_type=Path),
-    help="Lines to translate [default: Multi30k in $TRANSDUCE_DATA, or the built-in corpus].",
-)
-@click.option("--ref", type=click.Path(path_type=Path), help="Their references, for BLEU.")
+@against("huggingface,ctranslate2")
+@click.option("--input", "source", type=PATH, help=f"Lines to translate {DEFAULT_TEXT}.")
+@click.option("--ref", type=PATH, help="Their references, for BLEU.")
 @click.option("--lines", type=at_least_one, default=1000, show_default=True, help="The first ones.")
-@click.option("--beam", type=beam_width, default=4, show_default=True)
-@click.option("--batch-size", type=batch_size, default=64, show_default=True)
+@click.option("--beam", type=options.beam_width, default=4, show_default=True)
+@click.option("--batch-size", type=options.batch_size, default=64, show_default=True)
 @click.option("--rounds", type=at_least_one, default=3, show_default=True, help="Prints medians.")
 @click.option(
     "--latency", type=at_least_one, default=50, show_default=True, help="Lines to time alone."
@@ -122,7 +120,7 @@ def train(
 @as_json
 def translate(
     models: tuple[Path, ...],
-    against: str,
+    peers: list[str],
     source: Path | None,
     ref: Path | None,
     lines: int,
@@ -144,16 +142,86 @@ def translate(
 
     report = bench_translate(
         models,
-        [peer for peer in against.split(",") if peer],
+        peers,
         find_sentences(source, ref, lines),
         beam,
         batch_size,
         rounds,
         latency,
         write_huggingface,
-        _log,
+        options.log,
     )
     _print(report, output, as_json)
+
+
+@bench_command.command("bleu", cls=options.ManyFiles)
+@click.option("--against", default="huggingface", show_default=True, metavar="PEER")
+@options.text_files("--train", "Training text.", required=True)
+@options.text_files("--valid", "Validation text.", required=True)
+@options.settings("tiny")
+@click.option("--epochs", type=at_least_one, help="[default: as many steps as train.steps]")
+@click.option(
+    "--every", type=at_least_one, default=250, show_default=True, help="Steps between validations."
+)
+@click.option(
+    "--output",
+    type=PATH,
+    default="time-to-bleu",
+    show_default=True,
+    help="Directory of the results.",
+)
+@click.option("--title", help="Title of the picture [the names of the files].")
+@as_json
+def bleu(
+    against: str,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    preset: str,
+    config: Path | None,
+    overrides: tuple[str, ...],
+    epochs: int | None,
+    every: int,
+    output: Path,
+    title: str | None,
+    as_json: bool,
+) -> None:
+    """Minutes of training to a BLEU, beside Hugging Face's MarianMTModel.
+
+    Both begin with the same weights and see the same batches, one after the other. Leaves
+    time-to-bleu.json and time-to-bleu.png in the output directory. The same command again
+    continues: a system that had finished is not trained again, one that had not begins anew.
+    """
+    import json
+    import signal
+    from dataclasses import asdict
+
+    from transduce import atomic
+    from transduce.bench.bleu import Race, bench_bleu
+    from transduce.bench.peers import NAMES
+    from transduce.config import resolve
+    from transduce.evaluate.record import commit, fingerprint
+    from transduce.exchange.huggingface import read_huggingface, write_huggingface
+    from transduce.figures.minutes import draw_minutes
+    from transduce.tasks import TRANSLATION
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the systems as Ctrl-C does
+    settings = resolve(preset, config, overrides)
+    text_of = TRANSLATION.text_of
+    race = Race(settings, text_of(train), text_of(valid), epochs, every, against)
+    report = bench_bleu(output, race, write_huggingface, read_huggingface, options.log)
+    title = title or report.data
+    files = {"train": [fingerprint(f) for f in train], "valid": [fingerprint(f) for f in valid]}
+    facts = {"title": title, **asdict(report), "files": files, "commit": commit()}
+    text = json.dumps(facts, indent=2, ensure_ascii=False)
+    with atomic.file(output / "time-to-bleu.json") as aside:
+        aside.write_text(f"{text}\n", "utf-8")
+    curves = {
+        NAMES[name]: [(point.minutes, point.bleu) for point in points]
+        for name, points in report.systems.items()
+    }
+    mark, picture = report.reached.minutes, output / "time-to-bleu.png"
+    draw_minutes(curves, mark, f"time to BLEU: {title}", picture)
+    click.echo(text if as_json else report.render())
 
 
 def _print(report: "Report", output: Path | None, as_json: bool) -> None:
@@ -163,7 +231,3 @@ def _print(report: "Report", output: Path | None, as_json: bool) -> None:
         with atomic.file(output) as aside:
             aside.write_text(report.to_json() + "\n", "utf-8")
     click.echo(report.to_json() if as_json else report.render())
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)

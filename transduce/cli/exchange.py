@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
+from transduce.cli.options import PATH, log
 from transduce.errors import ModelError
 
 
 @click.command("import", short_help="Turn another toolkit's checkpoint into a model.")
 @click.option("--from", "source", type=click.Choice(["huggingface"]), required=True)
-@click.argument("directory", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
+@click.argument("out", type=PATH)
 def import_command(source: str, directory: Path, out: Path) -> None:
     """Turn a Marian or OPUS-MT checkpoint into a transduce model.
 
@@ -33,12 +34,12 @@ def import_command(source: str, directory: Path, out: Path) -> None:
         files=tokenizer.files if tokenizer else None,
         **read_languages(directory),
     )
-    _log(f"{out}: {count_parameters(model):,} parameters imported")
+    log(f"{out}: {count_parameters(model):,} parameters imported")
     if tokenizer is None:
-        _log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
+        log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
     elif tokenizer.languages:
         codes = " ".join(tokenizer.languages[:5]) + (" …" if len(tokenizer.languages) > 5 else "")
-        _log(f"begin each source with the code of the target language: {codes}")
+        log(f"begin each source with the code of the target language: {codes}")
 
 
 @click.command("export", short_help="Write a model in another toolkit's form, verified.")
@@ -49,11 +50,11 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     required=True,
     help="Which toolkit's.",
 )
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model directory.")
+@click.argument("out", type=PATH)
+@click.option("--model", type=PATH, required=True, help="Model directory.")
 @click.option(
     "--sentences",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A file whose lines are translated by both for comparison, instead of a built-in handful.",
 )
 def export_command(target: str, out: Path, model: Path, sentences: Path | None) -> None:
@@ -77,7 +78,7 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
         directory.tokenizer if has_tokenizer(model) else None,
         languages=directory.description.to_json(),
         sentences=list(read_lines(sentences)) if sentences else SENTENCES,
-        log=lambda message: _log(f"{out}: exported; {message}"),
+        log=lambda message: log(f"{out}: exported; {message}"),
     )
 
 
@@ -91,7 +92,7 @@ def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
         ModelDirectory.open(model),
         out,
         list(read_lines(sentences)) if sentences else SENTENCES,
-        lambda message: _log(f"{out}: exported; {message}"),
+        lambda message: log(f"{out}: exported; {message}"),
     )
 
 
@@ -104,7 +105,3 @@ EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
 def _require_empty(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out} is not empty: name a directory that does not exist yet")
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)

@@ -45,27 +45,25 @@ class NewFile(click.Path):
         return file
 
 
+PATH = click.Path(path_type=Path)
+at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)
 batch_size = click.IntRange(1, LARGEST_BATCH)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def settings(command: Command) -> Command:
+def log(message: str) -> None:
+    """Prints a message for people, on stderr."""
+    click.echo(message, err=True)
+
+
+def settings(
+    preset: str | None = "base", text: str = "Start from this preset."
+) -> Callable[[Command], Command]:
     """--preset, --config and --set: which network, as a difference from the paper."""
-    return _settings("base", "Start from this preset.")(command)
-
-
-def training_settings(command: Command) -> Command:
-    """The same for training, where the preset depends on the data and a run that has begun."""
-    text = 'Start from this preset [default: "base"; "builtin" for the built-in corpus].'
-    return _settings(None, text)(command)
-
-
-def _settings(default: str | None, text: str) -> Callable[[Command], Command]:
     options = [
-        click.option("--preset", default=default, show_default=default is not None, help=text),
-        click.option(
-            "--config", type=click.Path(path_type=Path), help="A TOML file of settings that differ."
-        ),
+        click.option("--preset", default=preset, show_default=preset is not None, help=text),
+        click.option("--config", type=PATH, help="A TOML file of settings that differ."),
         click.option(
             "--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting."
         ),
@@ -73,20 +71,26 @@ def _settings(default: str | None, text: str) -> Callable[[Command], Command]:
     return lambda command: _add(command, options)
 
 
+def training_settings(command: Command) -> Command:
+    """The same for training, where the preset depends on the data and a run that has begun."""
+    text = 'Start from this preset [default: "base"; "builtin" for the built-in corpus].'
+    return settings(None, text)(command)
+
+
+def text_files(name: str, text: str, required: bool = False) -> Callable[[Command], Command]:
+    """An option that takes the files of a corpus; its command is `ManyFiles`."""
+    path = click.Path(path_type=Path, allow_dash=True)
+    return click.option(
+        name, type=path, multiple=True, required=required, metavar="SRC TGT", help=text
+    )
+
+
 def corpus(command: Command) -> Command:
     """--train, --valid and --task."""
-    path = click.Path(path_type=Path, allow_dash=True)
-    options = [
-        click.option(
-            "--train",
-            type=path,
-            multiple=True,
-            metavar="SRC TGT",
-            help="Line-aligned files, or one TSV or JSONL file; any may be gzip or xz, or - .",
-        ),
-        click.option(
-            "--valid", type=path, multiple=True, metavar="SRC TGT", help="The same, for validation."
-        ),
+    text = "Line-aligned files, or one TSV or JSONL file; any may be gzip or xz, or - ."
+    options: list[Callable[[Command], Command]] = [
+        text_files("--train", text),
+        text_files("--valid", "The same, for validation."),
         click.option("--task", help="What to learn: translation [default]."),
     ]
     return _add(command, options)
@@ -152,15 +156,10 @@ def resolve_training(
     return settings, inputs
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
 def decoding(command: Command) -> Command:
     """--model, --engine, --device, --compute and --batch-size: which model runs, and how."""
     options = [
-        click.option(
-            "--model", type=click.Path(path_type=Path), help="Model directory [the bundled one]."
-        ),
+        click.option("--model", type=PATH, help="Model directory [the bundled one]."),
         click.option(
             "--engine",
             type=click.Choice(["auto", "torch", "ctranslate2"]),

@@ -24,7 +24,7 @@ def params(as_json: bool) -> None:
 
 @paper_command.command("figure1")
 @click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
-@options.settings
+@options.settings()
 def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
     """Draw the architecture of any configuration from the real module tree."""
     from transduce.config import resolve

@@ -147,6 +147,12 @@ def flat(config: Config) -> dict[str, Any]:
     }
 
 
+def differences(config: Config) -> dict[str, Any]:
+    """The settings that are not the paper's."""
+    paper = flat(Config())
+    return {name: value for name, value in flat(config).items() if value != paper[name]}
+
+
 def write_config(file: Path, config: Config) -> None:
     """All settings, also those that are the paper's, as TOML."""
     lines = ["# Every setting of this run. `transduce train` on this directory continues it.\n"]
