@@ -1,15 +1,17 @@
 """What a run directory is, and the progress of its training."""
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.corpus.filters import Reason
+from transduce.corpus.filters import Reason, Tally
 from transduce.directory import read_json, verify_checksums
 from transduce.errors import ConfigError, InputError, ModelError
 from transduce.store import Store
+from transduce.table import render_list
 from transduce.tasks import TASKS
 from transduce.train.progress import clock
 from transduce.train.run import (
@@ -20,6 +22,8 @@ from transduce.train.run import (
     read_config,
     read_metrics,
 )
+
+NO_WRAP = 10**6  # columns: a path in a sentence stays whole
 
 Entry = Mapping[str, Any]  # of metrics.jsonl
 
@@ -152,24 +156,17 @@ def _scores(metrics: list[Entry], event: str) -> list[Entry]:
 
 def render(history: History) -> str:
     """The run in words."""
-    checkpoints = [str(saved) for saved in history.checkpoints]
-    settings = [f"{name} = {value}" for name, value in history.settings.items()]
     listed = {
         "state": _state(history),
         "training data": _described(history.training),
         "validation data": _described(history.validation),
         "scores": _scored(history),
-        "checkpoints": checkpoints,
+        "checkpoints": [str(saved) for saved in history.checkpoints],
         "model": [str(history.model)] if history.model else [],
-        "not as in the paper": settings,
-        **({"problems": history.problems} if history.problems else {}),
+        "not as in the paper": [f"{name} = {value}" for name, value in history.settings.items()],
     }
-    width = max(map(len, listed))
-    lines = [str(history.directory)]
-    for name, texts in listed.items():
-        for i, text in enumerate(texts or ["nothing yet"]):
-            lines.append(f"  {'' if i else name:<{width}}  {text}")
-    return "\n".join(lines)
+    listed = {name: lines or ["nothing yet"] for name, lines in listed.items()}
+    return render_list(str(history.directory), {**listed, "problems": history.problems}, NO_WRAP)
 
 
 def _state(history: History) -> list[str]:
@@ -195,11 +192,12 @@ def _state(history: History) -> list[str]:
 def _described(corpus: dict[str, Any] | None) -> list[str]:
     if corpus is None:
         return []
-    kept = f"{corpus['read']:,} pairs read, {corpus['pairs']:,} kept"
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in corpus["dropped"].items())
-    sides = [key.removesuffix("_tokens") for key in corpus if key.endswith("_tokens")]
-    tokens = ", ".join(f"{corpus[f'{side}_tokens']:,} {side} tokens" for side in sides)
-    return [f"{kept}; dropped: {dropped}" if dropped else kept, tokens]
+    tokens = [
+        f"{count:,} {key.replace('_', ' ')}"
+        for key, count in corpus.items()
+        if key.endswith("_tokens")
+    ]
+    return [str(Tally(corpus["read"], Counter(corpus["dropped"]))), ", ".join(tokens)]
 
 
 def _scored(history: History) -> list[str]:

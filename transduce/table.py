@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 GAP = "  "
 NARROWEST = 80  # columns, also where the terminal has fewer
@@ -48,6 +48,16 @@ def render_table(
         if number == 0 and any(headings):
             lines.append(GAP + "─" * (sum(widths) + len(GAP) * (len(widths) - 1)))
     return "\n".join(lines)
+
+
+def render_list(title: str, items: Mapping[str, Sequence[str]], width: int | None = None) -> str:
+    """Lines of text beside what they are about, which is printed once."""
+    rows = [
+        ("" if number else name, line)
+        for name, lines in items.items()
+        for number, line in enumerate(lines)
+    ]
+    return render_table(title, ("", ""), "<<", rows, width)
 
 
 def _widths(columns: Sequence[Sequence[str]], sides: str, room: int) -> list[int]:

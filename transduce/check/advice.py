@@ -1,52 +1,40 @@
 """What a careful colleague would say before the run is started."""
 
-from collections.abc import Mapping
-
 from transduce.check.overlap import RUN, Overlap
-from transduce.check.sizes import Epoch, Network
-from transduce.check.text import Survey
-from transduce.check.timing import Timing
-from transduce.check.vocabulary import RARE, Vocabulary
-from transduce.config import Config
+from transduce.check.preflight import Preflight
+from transduce.check.vocabulary import RARE
 from transduce.machine import memory
 
-MUCH = 0.1  # of the pairs dropped, or of a side's text in single bytes
+MUCH = 0.1  # of the pairs dropped
 
 
-def warnings_of(
-    config: Config,
-    corpora: Mapping[str, Survey],
-    overlaps: Mapping[str, Overlap],
-    vocabulary: Vocabulary,
-    batching: Epoch,
-    network: Network,
-    timing: Timing | None,
-) -> list[str]:
+def warnings_of(found: Preflight) -> list[str]:
     """Sentences, the gravest first."""
     warnings = []
-    for name, overlap in overlaps.items():
+    for name, overlap in found.overlaps.items():
         warnings += _of_overlap(name, overlap)
-    for name, survey in corpora.items():
+    for name, survey in found.corpora.items():
         dropped = survey.read - survey.kept
         if dropped > MUCH * survey.read:
             warnings.append(f"{dropped:,} of {survey.read:,} {name} pairs would be dropped")
-        warnings += [f"{name} data: {found.warning}" for found in survey.unusual if found.warning]
+        warnings += [f"{name} data: {line.warning}" for line in survey.unusual if line.warning]
+    vocabulary, settings, timing = found.vocabulary, found.settings.train, found.timing
     if 2 * vocabulary.rare > vocabulary.size:
         warnings.append(
             f"{vocabulary.rare:,} of the {vocabulary.size:,} tokens are seen fewer than {RARE} "
             "times: a smaller data.vocab_size suits so little text better"
         )
-    settings = config.train
     if settings.warmup_steps >= settings.steps:
         warnings.append(
             f"the learning rate still rises when training ends: train.warmup_steps = "
             f"{settings.warmup_steps:,}, train.steps = {settings.steps:,}"
         )
-    if batching.epochs < 1:
+    epochs = found.batching.epochs
+    if epochs < 1:
         warnings.append(
-            f"{settings.steps:,} steps see only {100 * batching.epochs:.0f} % of the training data"
+            f"{settings.steps:,} steps see only {100 * epochs:.0f} % of the training data"
         )
-    peak = network.memory.estimated_peak
+    peak = found.network.memory.estimated_peak
     if timing and timing.peak_memory:
         peak = timing.peak_memory
     here = memory()

@@ -96,8 +96,8 @@ class _Side:
         ]
 
 
-class Search:
-    """Looks for held-out sentences among training pairs, which it sees once, one by one."""
+class HeldOut:
+    """Held-out sentences, looked for among training pairs, each of which is seen once."""
 
     def __init__(self, text: Text, training: Places) -> None:
         self.places, self.training = Places(text), training
@@ -134,7 +134,7 @@ class Search:
                 self.near.setdefault(held, self._waiting[row][0])
         self._waiting.clear()
 
-    def result(self) -> Overlap:
+    def overlap(self) -> Overlap:
         """When all training pairs have been seen."""
         self._look_closer()
         seen = self.found["source"].keys() | self.found["target"].keys()

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transduce.check.advice import warnings_of
-from transduce.check.overlap import Overlap, Search
-from transduce.check.sizes import Epoch, Network, batching_of, network_of, plan_of
+from transduce.check.overlap import HeldOut, Overlap
+from transduce.check.sizes import Epoch, NetworkSize, plan_of, sizes_of
 from transduce.check.text import Places, Survey, survey
 from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
@@ -38,17 +37,16 @@ class Operations:
 
 @dataclass(frozen=True)
 class Preflight:
-    """All that `transduce check` says."""
+    """What `transduce check` measures."""
 
     settings: Config
     corpora: dict[str, Survey]  # training; validation unless held out; test if given
     overlaps: dict[str, Overlap]
     vocabulary: Vocabulary
     batching: Epoch
-    network: Network
+    network: NetworkSize
     timing: Timing | None
     operations: Operations
-    warnings: list[str]
 
 
 def check(
@@ -69,23 +67,19 @@ def check(
     data = prepare(run, config.data, inputs, notes.append, progress)
     config = with_vocabulary(config, data.tokenizer)
     plan = plan_of(data.train, config.train)
-    network = network_of(config, plan, data.train)
+    batching, network = sizes_of(config, plan, data.train)
     timing = None
     if timed:  # before anything else takes memory that training would not
         progress("timing steps", len(data.train))
         with join() as processes:
             timing = time_steps(config, data.train, plan, processes, busy)
     corpora, overlaps = _check_text(run, inputs, test, data, progress)
-    batching = batching_of(plan, data.train, config)
     vocabulary = vocabulary_of(config.data, data, notes)
     operations = Operations(
         counted=batching.operations * config.train.steps,
         by_time=3600 * timing.hours * timing.machine_flops if timing else None,
     )
-    warnings = warnings_of(config, corpora, overlaps, vocabulary, batching, network, timing)
-    return Preflight(
-        config, corpora, overlaps, vocabulary, batching, network, timing, operations, warnings
-    )
+    return Preflight(config, corpora, overlaps, vocabulary, batching, network, timing, operations)
 
 
 def _check_text(
@@ -94,7 +88,7 @@ def _check_text(
     """Each corpus by itself, and the others beside the training data."""
     training, tokenizer = Places(inputs.train), data.tokenizer
     others = {"validation": inputs.valid, "test": test}
-    searches = {name: Search(text, training) for name, text in others.items() if text}
+    searches = {name: HeldOut(text, training) for name, text in others.items() if text}
 
     def look(number: int, pair: Pair) -> None:
         if number % 1000 == 0:
@@ -111,7 +105,7 @@ def _check_text(
         pairs = TRANSLATION.read(test)
         store = build_store(pairs, tokenizer, run.data / "test", ANY_LENGTH, rules=NO_RULES)
         corpora["test"] = survey(test, searches["test"].places, tokenizer, store)
-    return corpora, {name: search.result() for name, search in searches.items()}
+    return corpora, {name: search.overlap() for name, search in searches.items()}
 
 
 def _held_out(data: Prepared) -> frozenset[str]:

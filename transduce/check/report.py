@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from transduce.check.advice import warnings_of
 from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
 from transduce.check.text import Example
 from transduce.check.vocabulary import RARE
-from transduce.table import render_table
+from transduce.table import render_list, render_table
 from transduce.train.run import flat
 
 WIDTH = 100
@@ -18,30 +19,27 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def to_json(preflight: Preflight) -> str:
     """The same facts under stable names."""
-    facts = asdict(preflight)
-    del facts["settings"]
-    return json.dumps(
-        {
-            "format_version": FORMAT_VERSION,
-            "settings": flat(preflight.settings),
-            **facts,
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
+    facts = {
+        **asdict(preflight),
+        "settings": flat(preflight.settings),
+        "warnings": warnings_of(preflight),
+    }
+    return json.dumps({"format_version": FORMAT_VERSION, **facts}, indent=2, ensure_ascii=False)
 
 
 def render(preflight: Preflight) -> str:
     """Sections of aligned numbers, then the warnings, then the verdict."""
+    timing, steps = preflight.timing, f"{preflight.batching.steps:,} steps"
+    when = f" would finish in about {duration(timing.hours)} on this machine" if timing else ""
     parts = [
         _counts(preflight),
         _lengths(preflight),
         _pairs(preflight),
         _unusual(preflight),
         _overlap(preflight),
-        render_table("Training", ("", ""), "<<", [*_network(preflight), *_cost(preflight)]),
-        "\n".join(f"warning: {warning}" for warning in preflight.warnings),
-        _verdict(preflight),
+        render_list("Training", {**_network(preflight), **_cost(preflight)}),
+        "\n".join(f"warning: {warning}" for warning in warnings_of(preflight)),
+        f"This would train: {steps}{when}.",
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -149,91 +147,69 @@ def _overlap(preflight: Preflight) -> str:
     return "\n".join(lines)
 
 
-def _network(preflight: Preflight) -> list[tuple[str, str]]:
+def _network(preflight: Preflight) -> dict[str, list[str]]:
     vocabulary, epoch, network = preflight.vocabulary, preflight.batching, preflight.network
     settings, model = preflight.settings.train, preflight.settings.model
     asked = f", not {vocabulary.asked:,}: all that the corpus supports"
-    return [
-        (
-            "vocabulary",
+    return {
+        "vocabulary": [
             f"{vocabulary.size:,} tokens{asked if vocabulary.size != vocabulary.asked else ''}",
-        ),
-        (
-            "",
             f"{vocabulary.rare:,} of them are seen fewer than {RARE} times; single bytes are "
             f"{100 * vocabulary.bytes_in_training:.2f} % of the text",
-        ),
-        *(("", note) for note in vocabulary.notes),
-        (
-            "model",
+            *vocabulary.notes,
+        ],
+        "model": [
             f"{network.parameters:,} parameters: {model.encoder_depth} + {model.decoder_depth} "
-            f"layers, d_model {model.d_model}, d_ff {model.d_ff}, {model.n_heads} heads",
-        ),
-        (
-            "batches",
+            f"layers, d_model {model.d_model}, d_ff {model.d_ff}, {model.n_heads} heads"
+        ],
+        "batches": [
             f"{epoch.batches:,} an epoch, each of {epoch.sentences:,.0f} pairs, "
             f"{epoch.source_tokens:,.0f} source and {epoch.target_tokens:,.0f} target tokens",
-        ),
-        ("", f"{100 * epoch.padding:.1f} % of what is computed is padding"),
-        (
-            "steps",
+            f"{100 * epoch.padding:.1f} % of what is computed is padding",
+        ],
+        "steps": [
             f"{epoch.steps:,}, which is {epoch.epochs:,.1f} epochs; warm-up "
             f"{settings.warmup_steps:,}; checkpoints {epoch.checkpoints:,}, of which the last "
-            f"{min(settings.average, epoch.checkpoints):,} are averaged",
-        ),
-    ]
+            f"{min(settings.average, epoch.checkpoints):,} are averaged"
+        ],
+    }
 
 
-def _cost(preflight: Preflight) -> list[tuple[str, str]]:
+def _cost(preflight: Preflight) -> dict[str, list[str]]:
     """Memory, disk, time and operations."""
-    memory, timing = preflight.network.memory, preflight.timing
+    memory, timing, operations = preflight.network.memory, preflight.timing, preflight.operations
     peak = f"about {size(memory.estimated_peak)} at most, estimated"
     if timing and timing.peak_memory:
         peak = f"{size(timing.peak_memory)} at most, measured in these steps and in preparing"
     state = memory.weights + memory.gradients + memory.moments + memory.moving_average
-    rows = [
-        ("memory", peak),
-        (
-            "",
+    lines = {
+        "memory": [
+            peak,
             f"weights, gradients and moments {size(state)}, activations of the largest batch "
             f"{size(memory.activations)}",
-        ),
-        ("disk", f"{size(memory.checkpoints)} of checkpoints"),
-    ]
+        ],
+        "disk": [f"{size(memory.checkpoints)} of checkpoints"],
+        "time": [],
+        "FLOPs": [
+            f"{power(operations.counted)} counted in its matrix products, as in the model's card"
+        ],
+    }
     if timing:
         parts = "" if timing.share_timed == 1 else "parts of "
-        rows += [
-            (
-                "time",
-                f"{timing.seconds_per_step:,.2f} s a step, {timing.tokens_per_second:,.0f} target "
-                f"tokens/s, measured on {parts}{timing.steps_timed} steps ({timing.device}, "
-                f"{timing.threads} threads)",
-            ),
-            ("", f"{duration(3600 * timing.hours)} for all steps; validation comes on top"),
+        lines["time"] = [
+            f"{timing.seconds_per_step:,.2f} s a step, {timing.tokens_per_second:,.0f} target "
+            f"tokens/s, measured on {parts}{timing.steps_timed} steps ({timing.device}, "
+            f"{timing.threads} threads)",
+            f"{duration(timing.hours)} for all steps; validation comes on top",
         ]
         if timing.busy:
-            rows.append(("", "other work has kept the machine busy: alone it may be faster"))
-    operations = preflight.operations
-    counted = f"{power(operations.counted)} counted in its matrix products, as in the model's card"
-    rows.append(("FLOPs", counted))
+            lines["time"].append("other work has kept the machine busy: alone it may be faster")
     if timing and operations.by_time:
-        by_time = (
+        lines["FLOPs"].append(
             f"{power(operations.by_time)} by Table 2's method: the time × "
             f"{timing.machine_flops / 1e9:,.0f} GFLOP/s, this machine's best matrix product"
         )
-        rows.append(("", by_time))
-    return rows
-
-
-def _verdict(preflight: Preflight) -> str:
-    timing = preflight.timing
-    steps = f"{preflight.batching.steps:,} steps"
-    if timing is None:
-        return f"This would train: {steps}."
-    return (
-        f"This would train: {steps} would finish in about {duration(3600 * timing.hours)} "
-        "on this machine."
-    )
+    return lines
 
 
 def size(count: int) -> str:
@@ -257,18 +233,15 @@ def power(number: float) -> str:
     return f"{mantissa} · 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
 
-def duration(seconds: float) -> str:
+def duration(hours: float) -> str:
     """A time in words, as exact as a guess can be.
 
-    >>> duration(7790)
+    >>> duration(2.164)
     '2 h 10 min'
     """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    return f"{hours / 24:,.1f} days"
+    if hours < 90 / 3600:
+        return f"{3600 * hours:.0f} s"
+    whole, minutes = divmod(round(60 * hours), 60)
+    if whole >= 48:
+        return f"{whole / 24:,.1f} days"
+    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])

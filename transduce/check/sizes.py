@@ -8,8 +8,7 @@ from torch import Tensor
 
 from transduce.batches import Batching, Indices, padded_tokens, padding, split, target_tokens
 from transduce.config import Config, TrainConfig
-from transduce.model import Transformer, count_parameters
-from transduce.model.operations import training_operations
+from transduce.model import Transformer, build_network, count_parameters, require_transformer
 from transduce.store import Lengths, Store
 
 PROCESS = 350 * 2**20  # bytes that the program takes before it has a network
@@ -23,6 +22,16 @@ class Plan:
     batches: list[Indices]
     parts: int  # in which each batch is computed, one after the other
     micro_batches: list[Indices]  # all of these parts
+
+
+def plan_of(store: Store, settings: TrainConfig) -> Plan:
+    """The first epoch's batches; every other epoch has about as many."""
+    batching = Batching(store, settings)
+    batches, parts = batching.epoch(0), batching.micro_batches
+    micro_batches = [
+        part for batch in batches for part in split(batch, parts, store.lengths) if len(part)
+    ]
+    return Plan(batches, parts, micro_batches)
 
 
 @dataclass(frozen=True)
@@ -41,33 +50,6 @@ class Epoch:
     checkpoints: int  # on schedule
 
 
-def plan_of(store: Store, settings: TrainConfig) -> Plan:
-    """The first epoch's batches; every other epoch has about as many."""
-    batching = Batching(store, settings)
-    batches, parts = batching.epoch(0), batching.micro_batches
-    micro_batches = [
-        part for batch in batches for part in split(batch, parts, store.lengths) if len(part)
-    ]
-    return Plan(batches, parts, micro_batches)
-
-
-def batching_of(plan: Plan, store: Store, config: Config) -> Epoch:
-    settings, count = config.train, len(plan.batches)
-    tokens = sum(target_tokens(store, batch) for batch in plan.batches)
-    return Epoch(
-        batches=count,
-        sentences=len(store) / count,
-        source_tokens=int(store.lengths[0].sum()) / count,
-        target_tokens=tokens / count,
-        parts=plan.parts,
-        padding=padding(plan.micro_batches, store.lengths),
-        operations=training_operations(config.model, *store.lengths) / count,
-        steps=settings.steps,
-        epochs=settings.steps / count,
-        checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
-    )
-
-
 @dataclass(frozen=True)
 class Memory:
     """Bytes, by what they are for."""
@@ -83,29 +65,36 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkSize:
     """The model that would be trained."""
 
     parameters: int
     memory: Memory
 
 
-def network_of(config: Config, plan: Plan, store: Store) -> Network:
+def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSize]:
     """Of the real modules, on the meta device: shapes without memory or time."""
     with torch.device("meta"):
-        model = Transformer(config.model).train()
-    parameters = count_parameters(model)
-    weights = 4 * parameters
-    average = weights if config.train.ema else 0
-    largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))
-    longest = max(plan.micro_batches, key=lambda part: _longest(store, part))
-    activations = max(_activations(model, store, part) for part in (largest, longest))
-    held = 4 * weights + average + activations
-    settings = config.train
-    kept = min(
-        max(settings.keep, settings.average),
-        math.ceil(settings.steps / settings.checkpoint_steps),
+        network = require_transformer(build_network(config.model), "check").train()
+    settings, count = config.train, len(plan.batches)
+    epoch = Epoch(
+        batches=count,
+        sentences=len(store) / count,
+        source_tokens=int(store.lengths[0].sum()) / count,
+        target_tokens=sum(target_tokens(store, batch) for batch in plan.batches) / count,
+        parts=plan.parts,
+        padding=padding(plan.micro_batches, store.lengths),
+        operations=network.operations(*store.lengths) / count,
+        steps=settings.steps,
+        epochs=settings.steps / count,
+        checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
     )
+    weights = 4 * count_parameters(network)
+    average = weights if settings.ema else 0
+    largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))
+    longest = max(plan.micro_batches, key=lambda part: max(s[part].max() for s in store.lengths))
+    activations = max(_activations(network, store, part) for part in (largest, longest))
+    kept = min(max(settings.keep, settings.average), epoch.checkpoints)
     checkpoint = 3 * weights + average
     memory = Memory(
         weights=weights,
@@ -113,20 +102,16 @@ def network_of(config: Config, plan: Plan, store: Store) -> Network:
         moments=2 * weights,
         moving_average=average,
         activations=activations,
-        estimated_peak=PROCESS + held + int((SCATTERED - 1) * activations),
+        estimated_peak=PROCESS + 4 * weights + average + int(SCATTERED * activations),
         checkpoint=checkpoint,
         checkpoints=kept * checkpoint + weights,  # and the model
     )
-    return Network(parameters, memory)
+    return epoch, NetworkSize(count_parameters(network), memory)
 
 
-def _longest(store: Store, part: Indices) -> int:
-    return max(int(side[part].max()) for side in store.lengths)
-
-
-def _activations(model: Transformer, store: Store, part: Indices) -> int:
+def _activations(network: Transformer, store: Store, part: Indices) -> int:
     """The bytes that autograd keeps of a forward pass of these sentences."""
-    own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+    own = {parameter.untyped_storage()._cdata for parameter in network.parameters()}
     kept: dict[int, torch.UntypedStorage] = {}
 
     def note(tensor: Tensor) -> Tensor:
@@ -141,5 +126,5 @@ def _activations(model: Transformer, store: Store, part: Indices) -> int:
 
     source, target = map(shape, store.lengths)
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        model.decode_states(target, model.encode(source))
+        network.decode_states(target, network.encode(source))
     return sum(storage.nbytes() for storage in kept.values())

@@ -1,11 +1,14 @@
 """Text checks: signs that a line is tokenised, wrongly encoded or otherwise not raw text."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 SideName = Literal["source", "target"]
+SIDES: tuple[SideName, ...] = ("source", "target")
 
 _UNUSUAL = re.compile(
     "[\x7f-\xa0\xad\u0300-\u036f\u200b-\u200f\u2028\u2029\u202f\u2060\ufeff\ufffd\ue000-\uf8ff]"
@@ -101,26 +104,25 @@ class Unusual:
 class TextChecks:
     """Counts lines of every kind."""
 
-    counts: dict[tuple[str, SideName], int] = field(default_factory=dict)
+    counts: Counter[tuple[str, SideName]] = field(default_factory=Counter)
     first: dict[tuple[str, SideName], int] = field(default_factory=dict)
 
     def add(self, number: int, side: SideName, text: str) -> None:
         for kind in kinds_of(text):
-            key = kind, side
-            self.counts[key] = self.counts.get(key, 0) + 1
-            self.first.setdefault(key, number)
+            self.counts[kind, side] += 1
+            self.first.setdefault((kind, side), number)
 
     def found(self, lines: int, where: Callable[[int, SideName], str]) -> list[Unusual]:
         """What is worth reporting of so many lines a side, the gravest first."""
         unusual = []
-        for (name, side), count in self.counts.items():
-            kind, share = KINDS[name], count / lines
-            if share < kind.reported:
+        for name, side in product(KINDS, SIDES):
+            kind, count = KINDS[name], self.counts[name, side]
+            share = count / lines
+            if not count or share < kind.reported:
                 continue
             warning = None
             if kind.warned is not None and share >= kind.warned:
                 warning = f"{count:,} of {lines:,} {side} lines have {kind.what}: {kind.advice}"
             place = where(self.first[name, side], side)
             unusual.append(Unusual(name, kind.what, side, count, share, place, warning))
-        order = list(KINDS)
-        return sorted(unusual, key=lambda found: (order.index(found.kind), found.side))
+        return unusual

@@ -10,7 +10,7 @@ from transduce.batches import Indices, target_tokens
 from transduce.check.sizes import Plan
 from transduce.config import Config
 from transduce.machine import matmul_peak, peak_memory
-from transduce.model import Transformer
+from transduce.model import build_network
 from transduce.store import Store
 from transduce.train.objective import Gradient, precision, seed_step
 from transduce.train.processes import Processes
@@ -49,7 +49,7 @@ def time_steps(
     """Runs steps as training does, for some seconds."""
     settings, device = config.train, processes.device
     seed_step(settings.seed, 0, 0, 0)
-    learner = Learner(Transformer(config.model).to(device), settings.ema)
+    learner = Learner(build_network(config.model).to(device), settings.ema)
     learner.model.train()
     # compiling takes longer than all of this
     gradient = Gradient(learner.model, settings.replace(compile=False), processes, plan.parts)

@@ -9,13 +9,7 @@ from transduce.cli import options
 
 @click.command("check", cls=options.ManyFiles, short_help="Log what training would be like.")
 @options.corpus
-@click.option(
-    "--test",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="SRC TGT",
-    help="Files to look for in the training data.",
-)
+@options.text_files("--test", "Files to look for in the training data.")
 @options.training_settings
 @click.option("--timing/--no-timing", default=True, help="Time a few steps, for 15 s.")
 @options.as_json
