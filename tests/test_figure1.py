@@ -19,14 +19,13 @@ from transduce.figures.architecture import (
     MARGIN,
     UNITS,
     boxes,
-    describe,
     draw,
     draw_figure1,
     figure,
     preset_name,
     short,
 )
-from transduce.figures.description import Block, Description, Stack
+from transduce.figures.description import Block, Description, Stack, describe
 from transduce.model import Transformer, count_parameters
 
 VARIANTS = {
@@ -97,7 +96,7 @@ def all_blocks(stack: Stack) -> list[Block]:
 
 def kinds(stack: Stack) -> list[list[str]]:
     """The kinds of block of each sub-layer of the first layer."""
-    return [[block.kind for block in part.blocks] for part in stack.layers[0].sublayers]
+    return [[block.kind for block in part] for part in stack.layers[0].sublayers]
 
 
 def total(description: Description) -> int:
@@ -162,7 +161,7 @@ def test_a_replaced_module_stands_out_from_the_layers_around_it(tmp_path) -> Non
     description = describe(model)
     layers = description.encoder.layers
     assert [layer.repeats for layer in layers] == [2, 1, 3]
-    assert [layer.sublayers[1].blocks[0].label[0] for layer in layers] == [
+    assert [layer.sublayers[1][0].label[0] for layer in layers] == [
         "Feed Forward",
         "Identity",
         "Feed Forward",

@@ -52,17 +52,17 @@ class Race:
 def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -> Report:
     """Trains one system after the other; `export` writes and `read` reads Hugging Face's form.
 
-    Every point is written at once, to a file for each system. A system that was interrupted starts
-    again; one that had finished does not.
+    Every point is written at once, as a line of JSON to a file for each system. A system that was
+    interrupted starts again; one that had finished does not.
     """
     check_exists([race.peer], {PEER: PEERS[PEER]})
     check_peers_support(race.config.train)
     load, run = report.load(), Run(folder / "run")
+    files = {name: folder / f"{name}.jsonl" for name in (OURS, race.peer)}
     with run.locked():
         data = set_up(run, race, export, log)
         config = read_config(run).train
-        for name in (OURS, race.peer):
-            file = record_of(folder, name)
+        for name, file in files.items():
             found = points_of(file)
             if found and found[-1].step == config.steps:
                 log(f"{NAMES[name]} was measured before: {file}")
@@ -72,7 +72,7 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
                 step = f"{found[-1].step:,}"
                 log(f"{NAMES[name]} was interrupted after step {step} ({aside}): it begins again")
             train_system(run, name, data, file, read, log)
-    ours, theirs = (points_of(record_of(folder, name)) for name in (OURS, race.peer))
+    systems = {name: points_of(file) for name, file in files.items()}
     return Report(
         machine=report.machine_line(),
         load=load,
@@ -82,14 +82,9 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
         steps=config.steps,
         every=config.validate_steps,
         peer=race.peer,
-        reached=reached(ours, theirs),
-        systems={OURS: ours, race.peer: theirs},
+        reached=reached(*systems.values()),
+        systems=systems,
     )
-
-
-def record_of(folder: Path, name: str) -> Path:
-    """Where the points of a system are kept, one JSON object a line."""
-    return folder / f"{name}.jsonl"
 
 
 def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
@@ -141,11 +136,7 @@ def check_same_race(run: Run, config: Config) -> None:
 def train_system(run: Run, name: str, data: Prepared, file: Path, read: Read, log: Log) -> None:
     """Trains a system from its first step to its last, with a point at every validation."""
     config, seconds = read_config(run).train, 0.0
-    validations = [
-        0,
-        *range(config.validate_steps, config.steps, config.validate_steps),
-        config.steps,
-    ]
+    validations = [*range(0, config.steps, config.validate_steps), config.steps]
     with (
         TemporaryDirectory() as place,
         file.open("w", encoding="utf-8", buffering=1) as record,

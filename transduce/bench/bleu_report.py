@@ -48,16 +48,10 @@ class Report(report.Report):
     systems: dict[str, list[Point]]
 
     def tables(self) -> Sequence[str]:
-        headings = (
-            "system",
-            "final BLEU",
-            "loss",
-            "minutes",
-            f"BLEU {self.reached.bleu:.2f} after",
-        )
+        headings = ["system", "final BLEU", "loss", "minutes"]
+        headings += [f"BLEU {self.reached.bleu:.2f} after", "of peer's time", "load"]
         rows = [self._row(name, points) for name, points in self.systems.items()]
-        title = "minutes of training to a BLEU"
-        return [render_table(title, (*headings, "of peer's time", "load"), "<>>>>>>", rows)]
+        return [render_table("minutes of training to a BLEU", headings, "<>>>>>>", rows)]
 
     def _row(self, name: str, points: Sequence[Point]) -> list[str]:
         end = points[-1]

@@ -1,8 +1,7 @@
 """`transduce bench translate`: text to text beside other systems, with the same model."""
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +15,7 @@ from transduce.bench.peers import check_exists
 from transduce.bench.process import Answers, take_turns
 from transduce.bench.report import median_ratio
 from transduce.bench.text import Sentences
-from transduce.bench.translators import CTRANSLATE2, HUGGINGFACE, OURS, PEERS, TORCH, WORKER, Job
+from transduce.bench.translators import HUGGINGFACE, OURS, PEERS, TORCH, WORKER, Job
 from transduce.directory import ModelDirectory
 from transduce.engines.router import open_engine, write_converted
 from transduce.errors import UserError
@@ -169,26 +168,17 @@ def prepare(job: Job, peers: Sequence[str], export: Export, log: Log) -> None:
     model = ModelDirectory.open(job.model)
     open_engine(model, log=log)
     job.forms.mkdir()
-    if HUGGINGFACE in peers:
-        with _for_peer(HUGGINGFACE, job.model):
-            export(
-                require_transformer(model.network(), HUGGINGFACE),
-                job.forms / HUGGINGFACE,
-                model.tokenizer,
-            )
-    if CTRANSLATE2 in peers:
-        with _for_peer(CTRANSLATE2, job.model):
-            write_converted(model, job.forms / CTRANSLATE2, int8=False)
-
-
-@contextmanager
-def _for_peer(peer: str, model: Path) -> Iterator[None]:
-    try:
-        yield
-    except (UserError, RuntimeError, ValueError) as error:
-        raise UserError(
-            f"{model} cannot be given to {peer}: {error}; leave {peer} out of --against"
-        ) from None
+    for peer in peers:
+        try:
+            if peer == HUGGINGFACE:
+                network = require_transformer(model.network(), peer)
+                export(network, job.forms / peer, model.tokenizer)
+            else:
+                write_converted(model, job.forms / peer, int8=False)
+        except (UserError, RuntimeError, ValueError) as error:
+            raise UserError(
+                f"{job.model} cannot be given to {peer}: {error}; leave {peer} out of --against"
+            ) from None
 
 
 def speed_of(

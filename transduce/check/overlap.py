@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int, UInt64
 
 from transduce.check.text import Places
-from transduce.check.text_checks import SideName
+from transduce.check.text_checks import SIDES, SideName
 from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
 from transduce.tasks import TRANSLATION
@@ -102,24 +102,19 @@ class HeldOut:
     def __init__(self, text: Text, training: Places) -> None:
         self.places, self.training = Places(text), training
         pairs = list(TRANSLATION.read(text))
-        self.sides: dict[SideName, _Side] = {
-            "source": _Side([pair.source for pair in pairs]),
-            "target": _Side([pair.target for pair in pairs]),
-        }
+        self.sides = {side: _Side([pair[i] for pair in pairs]) for i, side in enumerate(SIDES)}
         # the row of a held-out sentence → the number of the first training pair that has it
         self.found: dict[Match, dict[int, int]] = {"pair": {}, "source": {}, "target": {}}
         self.near: dict[int, int] = {}
         self._waiting: list[tuple[int, Pair]] = []
 
     def look(self, number: int, pair: Pair) -> None:
-        sources = self.sides["source"].whole.get(normal(pair.source), [])
-        targets = self.sides["target"].whole.get(normal(pair.target), [])
-        matches: tuple[tuple[Match, Sequence[int]], ...] = (
-            ("source", sources),
-            ("target", targets),
-            ("pair", [row for row in sources if row in targets]),
+        sources, targets = (
+            side.whole.get(normal(text), [])
+            for side, text in zip(self.sides.values(), pair, strict=True)
         )
-        for match, rows in matches:
+        pairs = [row for row in sources if row in targets]
+        for match, rows in zip(self.found, (pairs, sources, targets), strict=True):
             for row in rows:
                 self.found[match].setdefault(row, number)
         self._waiting.append((number, pair))
@@ -127,41 +122,31 @@ class HeldOut:
             self._look_closer()
 
     def _look_closer(self) -> None:
-        sources = [pair.source for _, pair in self._waiting]
-        targets = [pair.target for _, pair in self._waiting]
-        for side, texts in ((self.sides["source"], sources), (self.sides["target"], targets)):
-            for held, row in side.sharing_runs(texts):
+        for i, side in enumerate(self.sides.values()):
+            for held, row in side.sharing_runs([pair[i] for _, pair in self._waiting]):
                 self.near.setdefault(held, self._waiting[row][0])
         self._waiting.clear()
 
     def overlap(self) -> Overlap:
         """When all training pairs have been seen."""
         self._look_closer()
-        seen = self.found["source"].keys() | self.found["target"].keys()
+        pair, source, target = self.found.values()
+        seen = source.keys() | target.keys()
         near = {row: number for row, number in self.near.items() if row not in seen}
-        long_enough = {int(row) for side in self.sides.values() for row in side.rows}
-        matches = {**self.found, "near": near}
         examples: dict[int, Shared] = {}
-        for match, rows in matches.items():
+        for match, rows in {**self.found, "near": near}.items():
+            side: SideName = "target" if match == "target" else "source"
             for row, number in sorted(rows.items()):
                 if len(examples) < EXAMPLES and row not in examples:
-                    examples[row] = self._example(row, number, match)
+                    places = self.places(row + 1, side), self.training(number, side)
+                    examples[row] = Shared(*places, match, self.sides[side].texts[row])
         return Overlap(
             sentences=len(self.sides["source"].texts),
             seen=len(seen),
-            source=len(self.found["source"]),
-            target=len(self.found["target"]),
-            pair=len(self.found["pair"]),
+            source=len(source),
+            target=len(target),
+            pair=len(pair),
             near=len(near),
-            long_enough=len(long_enough),
+            long_enough=len({int(row) for side in self.sides.values() for row in side.rows}),
             examples=list(examples.values()),
-        )
-
-    def _example(self, row: int, number: int, match: Match) -> Shared:
-        side: SideName = "target" if match == "target" else "source"
-        return Shared(
-            where=self.places(row + 1, side),
-            training=self.training(number, side),
-            match=match,
-            text=self.sides[side].texts[row],
         )

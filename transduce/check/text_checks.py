@@ -10,13 +10,12 @@ from typing import Literal
 SideName = Literal["source", "target"]
 SIDES: tuple[SideName, ...] = ("source", "target")
 
-_UNUSUAL = re.compile(
-    "[\x7f-\xa0\xad\u0300-\u036f\u200b-\u200f\u2028\u2029\u202f\u2060\ufeff\ufffd\ue000-\uf8ff]"
-    "|[ÂÃ][\x80-\xbf]|â€"
-)
 _ENTITY = re.compile(r"&(?:[a-z]+|#\d+|#x[0-9a-fA-F]+);")
-_DECOMPOSED = range(0x0300, 0x0370)
-_PRIVATE = range(0xE000, 0xF900)
+_UNUSUAL = re.compile(  # the name of a group is the kind, with a hyphen for the underscore
+    "(?P<misread>[ÂÃ][\x80-\xbf]|â€)|(?P<lost>\ufffd)|(?P<separators>[\x85\u2028\u2029])"
+    "|(?P<no_break>[\xa0\u202f])|(?P<controls>[\x7f-\x9f])|(?P<decomposed>[\u0300-\u036f])"
+    "|(?P<invisible>[\xad\u200b-\u200f\u2060\ufeff])|(?P<private>[\ue000-\uf8ff])"
+)
 
 
 @dataclass(frozen=True)
@@ -66,25 +65,9 @@ def kinds_of(text: str) -> list[str]:
     if text.islower():
         kinds.append("lowercase")
     if not text.isascii():
-        kinds += {_kind_of(found) for found in _UNUSUAL.findall(text)}
+        found = {str(match.lastgroup) for match in _UNUSUAL.finditer(text)}
+        kinds += sorted(kind.replace("_", "-") for kind in found)
     return kinds
-
-
-def _kind_of(found: str) -> str:
-    code = ord(found[0])
-    if len(found) > 1:
-        return "misread"
-    if found in "\x85\u2028\u2029":
-        return "separators"
-    if found in "\xa0\u202f":
-        return "no-break"
-    if found == "\ufffd":
-        return "lost"
-    if code in _DECOMPOSED:
-        return "decomposed"
-    if code in _PRIVATE:
-        return "private"
-    return "controls" if code < 0xA0 or code == 0x7F else "invisible"
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from transduce.figures.page import FAINT, Align, Line, Page, Point, height, widt
 from transduce.figures.picture import write
 from transduce.model import Transformer
 
-__all__ = ["describe", "draw", "draw_figure1", "figure"]
-
 FILL: dict[Kind, str] = {
     "embedding": "#fce0e1",
     "attention": "#fce2bb",
@@ -180,7 +178,7 @@ class Column:
     def sublayer(self, sublayer: Sublayer, y: float, tap: float) -> float:
         """Boxes, and around them the residual connection that leaves at `tap`."""
         base = tap
-        for block in sublayer.blocks:
+        for block in sublayer:
             bottom = base + {"attention": FORK, "cross-attention": CROSS}.get(block.kind, GAP)
             self.arrows(block, y, base, bottom)
             y = base = self.box(bottom, block)
@@ -246,7 +244,7 @@ def boxes(stack: Stack) -> Iterator[Block]:
     yield stack.embedding
     for layer in stack.layers:
         for sublayer in layer.sublayers:
-            yield from sublayer.blocks
+            yield from sublayer
     yield from stack.top
 
 

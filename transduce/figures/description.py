@@ -39,11 +39,8 @@ class Block:
     parameters: int = 0
 
 
-@dataclass(frozen=True)
-class Sublayer:
-    """Blocks from bottom to top; a residual connection leads around them to the addition."""
-
-    blocks: tuple[Block, ...]
+# from bottom to top; a residual connection leads around them to the addition
+Sublayer = tuple[Block, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Layer:
     @property
     def parameters(self) -> int:
         """Of one copy."""
-        return sum(block.parameters for part in self.sublayers for block in part.blocks)
+        return sum(block.parameters for sublayer in self.sublayers for block in sublayer)
 
 
 @dataclass(frozen=True)
@@ -140,13 +137,13 @@ def _sublayers(layer: nn.Module) -> Iterator[Sublayer]:
             continue
         block = _block(name, module, masked=isinstance(layer, DecoderLayer))
         if not isinstance(after, AddNorm):
-            yield Sublayer((block,))
+            yield (block,)
         elif after.pre:
-            yield Sublayer((_norm(after.norm), block, Block("add", ("Add",))))
+            yield _norm(after.norm), block, Block("add", ("Add",))
         else:
             norm = _norm(after.norm)
             label = (f"Add & {norm.label[0]}",)
-            yield Sublayer((block, Block("add-norm", label, parameters=norm.parameters)))
+            yield block, Block("add-norm", label, parameters=norm.parameters)
 
 
 def _block(name: str, module: nn.Module, masked: bool) -> Block:
