@@ -57,7 +57,7 @@ class History:
     seconds: float
     finished: bool
     rollbacks: int
-    trained_by: str | None  # a process that is at it now
+    trained_by: str | None  # the process that trains it now
     training: dict[str, Any] | None
     validation: dict[str, Any] | None
     best: Entry | None

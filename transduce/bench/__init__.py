@@ -1,1 +1,1 @@
-"""Speed beside peers: systems take turns within one run, so that noise meets them all."""
+"""Speed beside other libraries: systems alternate within a run, so that noise affects them all."""

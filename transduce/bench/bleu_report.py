@@ -1,4 +1,4 @@
-"""What `transduce bench bleu` found: points, who was where first, and a table."""
+"""The result of `transduce bench bleu`: points, when a BLEU was reached, and a table."""
 
 import statistics
 from collections.abc import Sequence

@@ -77,7 +77,7 @@ def _backward(network: nn.Module, source: Tensor, target: Tensor) -> None:
 
 
 def median_milliseconds(calls: Sequence[Callable[[], None]], repeat: int) -> list[float]:
-    """The median time of each call; they take turns, so that noise meets them all."""
+    """The median time of each call; they alternate, so that noise affects them all."""
     for call in calls:
         call()
     times: list[list[float]] = [[] for _ in calls]

@@ -1,4 +1,4 @@
-"""Systems in processes of their own, so that the memory and the allocator of each are its alone.
+"""Each system in its own process, so that its memory and allocator are not shared.
 
 Requests and answers are lines of JSON: the benchmark holds a `Worker`, the system's process a
 `Parent`. Nothing here imports what a system would not.
@@ -88,9 +88,9 @@ def take_turns(
     label: str,
     log: Log,
 ) -> dict[str, Answers]:
-    """Asks every system the same, one after the other in each round, another one first each time.
+    """Sends every system the same requests; in each round another system is the first.
 
-    Noise of the machine then meets them all.
+    So the machine's noise affects them all.
     """
     answers: dict[str, list[list[Any]]] = {name: [] for name in names}
     with ExitStack() as closing:

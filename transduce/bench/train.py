@@ -28,8 +28,8 @@ from transduce.train.inputs import Inputs
 from transduce.train.prepare import prepare, reopen
 from transduce.train.run import Run, read_config, write_config
 
-WARM_UP = 2  # steps before the clock runs
-TURN = 3  # steps that a system takes before it is the next one's turn
+WARM_UP = 2  # steps that are not timed
+TURN = 3  # steps of one system before the next one's
 
 # Short, so that within the few steps of a benchmark the loss falls enough to be compared.
 SCHEDULE = {"warmup_steps": 400, "lr_factor": 1.0}
@@ -54,7 +54,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Report(report.Report):
-    steps: int  # of each system, those before the clock runs included
+    steps: int  # of each system, those that are not timed included
     tokens_per_batch: int
     peak_gflops: float
     results: list[Speed]

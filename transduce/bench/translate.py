@@ -25,7 +25,7 @@ from transduce.search import PAPER
 from transduce.table import render_table
 from transduce.tokenizer import TokenizerLike, load_tokenizer
 
-WARM_UP = 8  # lines before the clock runs
+WARM_UP = 8  # lines that are not timed
 
 Export = Callable[[Transformer, Path, TokenizerLike], None]
 

@@ -1,1 +1,1 @@
-"""Preflight: what training on some text would be like, before an hour is spent."""
+"""The preflight: what training on some text would do, without training."""

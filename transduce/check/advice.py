@@ -1,4 +1,4 @@
-"""What a careful colleague would say before the run is started."""
+"""Warnings about a run that is about to start."""
 
 from transduce.check.overlap import RUN, Overlap
 from transduce.check.preflight import Preflight

@@ -27,7 +27,7 @@ _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of an earlier word 
 
 @dataclass(frozen=True)
 class Shared:
-    """A held-out sentence and the training sentence that gives it away."""
+    """A held-out sentence and the training sentence that it matches."""
 
     where: str
     training: str
@@ -54,9 +54,7 @@ def normal(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def runs_of(
-    texts: Sequence[str],
-) -> tuple[UInt64[np.ndarray, " runs"], Int[np.ndarray, " runs"]]:
+def runs_of(texts: Sequence[str]) -> tuple[UInt64[np.ndarray, " runs"], Int[np.ndarray, " runs"]]:
     """A number for every run of words, punctuation left out, and the text that it is in."""
     words = [_WORD.findall(text.casefold()) for text in texts]
     counts = [len(some) for some in words]

@@ -50,12 +50,7 @@ class Preflight:
 
 
 def check(
-    run: Run,
-    config: Config,
-    inputs: Inputs,
-    test: Text | None,
-    timed: bool,
-    progress: Progress,
+    run: Run, config: Config, inputs: Inputs, test: Text | None, timed: bool, progress: Progress
 ) -> Preflight:
     """Prepares the data as training does, into an empty run, and measures all of it."""
     busy = is_busy()  # before this is what keeps it busy

@@ -1,4 +1,4 @@
-"""`transduce check`: what training would be like, before an hour is spent."""
+"""`transduce check`: what training would do, without training."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import click
 from transduce.cli import options
 
 
-@click.command("check", cls=options.ManyFiles, short_help="Log what training would be like.")
+@click.command("check", cls=options.ManyFiles, short_help="Print what training would do.")
 @options.corpus
 @options.text_files("--test", "Files to look for in the training data.")
 @options.training_settings
@@ -24,7 +24,7 @@ def check_command(
     timing: bool,
     as_json: bool,
 ) -> None:
-    """Log what `transduce train` with the same options would do, without training.
+    """Print what `transduce train` with the same options would do, without training.
 
     Counts and lengths, everything that would be dropped and why, validation and test sentences
     that are in the training data, batches, memory, time and operations. What training

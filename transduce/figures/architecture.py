@@ -8,15 +8,7 @@ import torch
 from matplotlib.figure import Figure
 
 from transduce.config import PRESETS, ModelConfig
-from transduce.figures.description import (
-    Block,
-    Description,
-    Kind,
-    Layer,
-    Stack,
-    Sublayer,
-    describe,
-)
+from transduce.figures.description import Block, Description, Kind, Layer, Stack, Sublayer, describe
 from transduce.figures.page import FAINT, Align, Line, Page, Point, height, width
 from transduce.figures.picture import write
 from transduce.model import Transformer
