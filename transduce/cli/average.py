@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transduce.cli.options import PATH, log
+from transduce.cli.options import PATH, at_least_one, log
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
 @click.argument("run", type=PATH)
-@click.option(
-    "--last", type=click.IntRange(min=1), default=5, show_default=True, help="Checkpoints."
-)
+@click.option("--last", type=at_least_one, default=5, show_default=True, help="Checkpoints.")
 @click.option("--output", type=PATH, help="Model directory [RUN/model].")
 @click.option(
     "--dtype",

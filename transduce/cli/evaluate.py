@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from transduce.cli.options import as_json, decoding, searching
+from transduce.cli.options import PATH, as_json, decoding, log, searching
 from transduce.errors import InputError
 
 FILE = click.Path(allow_dash=True)
@@ -24,10 +24,8 @@ FILE = click.Path(allow_dash=True)
 @searching
 @click.option("--translations", type=FILE, help="Score this file; no model is needed then.")
 @click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
-@click.option("--output", type=click.Path(path_type=Path), help="Save the translations here.")
-@click.option(
-    "--record", type=click.Path(path_type=Path), help="Also write a result record, FILE.json."
-)
+@click.option("--output", type=PATH, help="Save the translations here.")
+@click.option("--record", type=PATH, help="Also write a result record, FILE.json.")
 @click.option("--card", is_flag=True, help="Also write the scores into the model's card.")
 @click.option("--title", help="What record and card call the result [the file's name].")
 @click.option("--language", metavar="CODE", help="Of Moses' tokeniser [as in REF's name, or en].")
@@ -90,8 +88,8 @@ def evaluate_command(
     elif title and not card:
         raise InputError("--title is a record's or a card's: give --record or --card as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
-    inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, _log)
-    load = partial(Translator.load, engine=engine, device=device, compute=compute, log=_log)
+    inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
+    load = partial(Translator.load, engine=engine, device=device, compute=compute, log=log)
     translator = None if translations else load(model)
     rival = load(rival_model) if rival_model else None
 
@@ -116,11 +114,11 @@ def evaluate_command(
         texts[f"the translations of {against}"] = others
     for name, lines in texts.items():
         for warning in check_text(name, lines):
-            _log(f"warning: {warning}")
+            log(f"warning: {warning}")
     with _waiting("scoring"):
         likelihood = None
         if translator:
-            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size, _log)
+            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size, log)
         scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
     used = str(model or "bundled") if translator else None
     evaluation = report.Evaluation(
@@ -139,10 +137,6 @@ def evaluate_command(
 
         write_scores(model, title or Path(ref).name, evaluation, search)
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)
 
 
 def _waiting(what: str) -> AbstractContextManager[Any]:

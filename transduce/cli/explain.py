@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import as_json
+from transduce.cli.options import PATH, as_json, at_least_one
 
 
 @click.command("explain", short_help="Work equation 1 out on a sentence, number by number.")
 @click.argument("text")
-@click.option("--layer", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--head", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--layer", type=at_least_one, default=1, show_default=True)
+@click.option("--head", type=at_least_one, default=1, show_default=True)
 @click.option(
     "--kind",
     type=click.Choice(["encoder", "decoder", "cross"]),
@@ -20,7 +20,7 @@ from transduce.cli.options import as_json
 )
 @click.option("--target", help="The translation that the decoder reads (decoder and cross).")
 @click.option("--from", "word", help="The word whose row is worked out by hand.")
-@click.option("--model", type=click.Path(path_type=Path), help="Model directory [the bundled one].")
+@click.option("--model", type=PATH, help="Model directory [the bundled one].")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),

@@ -4,16 +4,12 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import NewFile, as_json
+from transduce.cli.options import PATH, NewFile, as_json
 
 
 @click.command("info", short_help="Describe a model directory or a run.")
-@click.argument("directory", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--output",
-    type=NewFile(),
-    help="Draw the learning curve of a run: .svg .png .pdf",
-)
+@click.argument("directory", type=PATH, required=False)
+@click.option("--output", type=NewFile(), help="Draw the learning curve of a run: .svg .png .pdf")
 @as_json
 def info_command(directory: Path | None, output: Path | None, as_json: bool) -> None:
     """Print what the model in DIRECTORY is: sizes, settings and checksums [the bundled model].

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.cli.options import as_json, decoding, length_penalty_options
+from transduce.cli.options import as_json, decoding, length_penalty_options, log
 
 if TYPE_CHECKING:
     from transduce.search import Search
@@ -44,8 +44,8 @@ def score_command(
     from transduce.translate.lines import chunks, json_line
     from transduce.translate.translator import CHUNK, Translator
 
-    pairs = read_pairs([str(src)], [str(tgt)], log=_log)
-    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=_log)
+    pairs = read_pairs([str(src)], [str(tgt)], log=log)
+    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     total, count, unscored = 0.0, 0, 0
     for some in chunks(pairs, CHUNK):
@@ -63,9 +63,9 @@ def score_command(
                 values = (math.nan if value is None else value for value in entry.values())
                 click.echo("\t".join(f"{value:.6f}" for value in values))
     if unscored:
-        _log(f"lines that are too long for the model, not scored: {unscored:,}")
+        log(f"lines that are too long for the model, not scored: {unscored:,}")
     if count:
-        _log(f"{count:,} tokens, perplexity {math.exp(min(-total / count, 700)):.3f}")
+        log(f"{count:,} tokens, perplexity {math.exp(min(-total / count, 700)):.3f}")
 
 
 def _entry(log_probs: tuple[float, ...] | None, search: "Search") -> dict[str, Any]:
@@ -80,7 +80,3 @@ def _entry(log_probs: tuple[float, ...] | None, search: "Search") -> dict[str, A
         "perplexity": math.exp(min(-log_prob / len(log_probs), 700)),
         "score": log_prob / length_penalty(len(log_probs), search),
     }
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)

@@ -9,7 +9,7 @@ from transduce.cli import options
 
 
 @click.command("train", cls=options.ManyFiles, short_help="Train a model from text, or continue.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=options.PATH)
 @options.corpus
 @options.training_settings
 def train_command(

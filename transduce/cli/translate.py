@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.cli.options import as_json, decoding, searching
+from transduce.cli.options import PATH, as_json, at_least_one, decoding, log, searching
 from transduce.errors import InputError
 
 DEEPEST = 100  # levels of a JSON line; one that nests deeper is translated as text
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Translate each line of this file; it may be gzip or xz.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Write the translations here.")
+@click.option("--output", type=PATH, help="Write the translations here.")
 @click.option("--resume", is_flag=True, help="Go on with a half-written --output.")
 @decoding
 @searching
-@click.option("--n-best", type=click.IntRange(min=1), default=1, help="Give so many of each.")
+@click.option("--n-best", type=at_least_one, default=1, help="Give so many of each.")
 @click.option("--prefix", default="", help="How every translation must begin.")
 @click.option("--sentences", is_flag=True, help="Translate each sentence of a line by itself.")
 @click.option("--alignments", is_flag=True, help="With --json: which words belong together.")
@@ -88,7 +88,7 @@ def translate_command(
     )
     if not text:
         _check_source(source)
-    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=_log)
+    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
     with ExitStack() as stack:
         lines, ready = _lines(text, source, stack)
         records = (_record(line, as_json) for line in lines)
@@ -183,8 +183,4 @@ def _lines(
     if text:
         return iter(text), lambda: True
     lines = ArrivingLines(stack.enter_context(TextFile("-" if source is None else str(source))))
-    return decode_lines(lines, _log), lines.ready
-
-
-def _log(message: str) -> None:
-    click.echo(message, err=True)
+    return decode_lines(lines, log), lines.ready
