@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from transduce.cli.options import PATH, as_json, decoding, log, searching
+from transduce.cli.options import PATH, as_json, decoding, log, open_translator, searching
 from transduce.errors import InputError
 
 FILE = click.Path(allow_dash=True)
@@ -69,7 +69,7 @@ def evaluate_command(
     from transduce.evaluate.text_checks import check_text
     from transduce.evaluate.tokenised import check_language, language_of
     from transduce.search import Search
-    from transduce.translate.translator import BUNDLED, Translator
+    from transduce.translate.translator import BUNDLED
 
     if translations and (model or output):
         raise InputError(
@@ -89,7 +89,7 @@ def evaluate_command(
         raise InputError("--title is a record's or a card's: give --record or --card as well")
     rival_model = Path(against) if against and Path(against).is_dir() else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
-    load = partial(Translator.load, engine=engine, device=device, compute=compute, log=log)
+    load = partial(open_translator, engine=engine, device=device, compute=compute)
     translator = None if translations else load(model)
     rival = load(rival_model) if rival_model else None
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from transduce.config import Config
     from transduce.train.inputs import Inputs
     from transduce.train.run import Run
+    from transduce.translate.translator import Translator
 
 Command = Callable[..., Any]
 
@@ -55,6 +56,17 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(message: str) -> None:
     """Prints a message for people, on stderr."""
     click.echo(message, err=True)
+
+
+def open_translator(model: Path | None, engine: str, device: str, compute: str) -> "Translator":
+    """The translator of a command; as the process is its own, torch may keep freed memory."""
+    from transduce.machine import keep_memory
+    from transduce.translate.translator import Translator
+
+    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
+    if translator.engine.name == "torch":
+        keep_memory()
+    return translator
 
 
 def settings(

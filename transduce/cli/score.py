@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.cli.options import as_json, decoding, length_penalty_options, log
+from transduce.cli.options import as_json, decoding, length_penalty_options, log, open_translator
 
 if TYPE_CHECKING:
     from transduce.search import Search
@@ -42,10 +42,10 @@ def score_command(
     from transduce.corpus.reading import read_pairs
     from transduce.search import Search
     from transduce.translate.lines import chunks, json_line
-    from transduce.translate.translator import CHUNK, Translator
+    from transduce.translate.translator import CHUNK
 
     pairs = read_pairs([str(src)], [str(tgt)], log=log)
-    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
+    translator = open_translator(model, engine, device, compute)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     total, count, unscored = 0.0, 0, 0
     for some in chunks(pairs, CHUNK):

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.cli.options import PATH, as_json, at_least_one, decoding, log, searching
+from transduce.cli.options import (
+    PATH,
+    as_json,
+    at_least_one,
+    decoding,
+    log,
+    open_translator,
+    searching,
+)
 from transduce.errors import InputError
 
 DEEPEST = 100  # levels of a JSON line; one that nests deeper is translated as text
@@ -66,7 +74,7 @@ def translate_command(
     from transduce.translate.lines import OutputFile, chunks
     from transduce.translate.options import TranslateOptions
     from transduce.translate.progress import Progress
-    from transduce.translate.translator import CHUNK, Translator
+    from transduce.translate.translator import CHUNK
 
     if text and source:
         raise InputError("TEXT and --input are both given: translate one or the other")
@@ -88,7 +96,7 @@ def translate_command(
     )
     if not text:
         _check_source(source)
-    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
+    translator = open_translator(model, engine, device, compute)
     with ExitStack() as stack:
         lines, ready = _lines(text, source, stack)
         records = (_record(line, as_json) for line in lines)
