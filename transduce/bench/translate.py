@@ -110,6 +110,13 @@ def short(figure: float) -> str:
     return f"{figure:.1f}" if figure < 100 else f"{figure:,.0f}"
 
 
+def check_systems(models: Sequence[Path], peers: Sequence[str]) -> None:
+    """Raises UserError if a model cannot be opened or there is no such peer."""
+    check_exists(peers, PEERS)
+    for model in models:
+        ModelDirectory.open(model)
+
+
 def bench_translate(
     models: Sequence[Path],
     peers: Sequence[str],
@@ -122,7 +129,6 @@ def bench_translate(
     log: Log,
 ) -> Report:
     """Translates with each model in every system; `export` writes a Hugging Face directory."""
-    check_exists(peers, PEERS)
     load = report.load()
     names = [OURS, TORCH, *(name for peer in peers for name in PEERS[peer])]
     bleu = BLEU(force=True)  # it is not asked here whether text is tokenized

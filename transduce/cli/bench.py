@@ -137,9 +137,10 @@ def translate(
     Prints lines and tokens per second, the ratios, the latency of a line alone, memory, and BLEU.
     """
     from transduce.bench.text import find_sentences
-    from transduce.bench.translate import bench_translate
+    from transduce.bench.translate import bench_translate, check_systems
     from transduce.exchange.huggingface import write_huggingface
 
+    check_systems(models, peers)
     report = bench_translate(
         models,
         peers,
