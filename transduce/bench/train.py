@@ -107,7 +107,9 @@ def bench_train(
     for shape in shapes:
         with TemporaryDirectory(prefix="transduce-bench-") as folder:
             run = Run(Path(folder))
-            data = set_up(run, bench_config(shape, tokens), files, log)
+            config = resolve(shape)
+            train = config.train.replace(tokens_per_batch=tokens, **SCHEDULE)
+            data = set_up(run, config.replace(train=train), files, log)
             write_first_weights(run, export if "huggingface" in peers else None)
             peak = max(peak, matmul_peak())
             systems = take_turns(
@@ -128,11 +130,6 @@ def bench_train(
     ]
     where = report.machine_line()
     return Report(where, load, data, WARM_UP + steps, tokens, peak / 1e9, results)
-
-
-def bench_config(shape: str, tokens: int) -> Config:
-    config = resolve(shape)
-    return config.replace(train=config.train.replace(tokens_per_batch=tokens, **SCHEDULE))
 
 
 def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:

@@ -61,13 +61,13 @@ def render(worked: Worked, word: str | None) -> str:
 
 def _why_hidden(worked: Worked) -> str:
     """Which keys the mask hides; empty if it hides none."""
-    near = "" if worked.neighbourhood is None else _positions(worked.neighbourhood // 2)
-    causal = "after the query" if worked.kind == "decoder" else ""
-    return " or ".join(filter(None, (causal, near))) if not worked.visible.all() else ""
-
-
-def _positions(count: int) -> str:
-    return f"more than {count} position{'' if count == 1 else 's'} away"
+    if worked.visible.all():
+        return ""
+    reasons = ["after the query"] if worked.kind == "decoder" else []
+    if worked.neighbourhood is not None:
+        reach = worked.neighbourhood // 2
+        reasons.append(f"more than {reach} position{'' if reach == 1 else 's'} away")
+    return " or ".join(reasons)
 
 
 def _row_of(worked: Worked, word: str | None) -> int:
