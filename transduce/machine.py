@@ -46,18 +46,6 @@ def cpu() -> str:
     )
 
 
-def cpu_features() -> frozenset[str]:
-    """The instruction-set extensions by Linux's names: `avx2`, `avx512_vnni`, `asimddp`.
-
-    Empty where the system does not list them.
-    """
-    listed = _cpuinfo("flags") or _cpuinfo("Features")
-    if not listed:
-        listed = _sysctl("machdep.cpu.features", "machdep.cpu.leaf7_features").lower()
-        listed = listed.replace("avx512vnni", "avx512_vnni").replace("avx1.0", "avx")
-    return frozenset(listed.split())
-
-
 def description(libraries: Iterable[str]) -> dict[str, str | int]:
     """The processor, its cores, Python, and the versions of those libraries that are installed."""
     facts: dict[str, str | int] = {
