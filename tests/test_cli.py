@@ -51,7 +51,7 @@ def test_a_user_mistake_is_one_line_on_stderr_and_exit_code_2() -> None:
             FileNotFoundError(2, "No such file or directory", "a/b"),
             "a/b: No such file or directory",
         ),
-        (OSError(28, "No space left on device"), "No space left on device: make room"),
+        (OSError(28, "No space left on device"), "No space left on device: free some space"),
         (MemoryError(), "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "not enough memory"),
         (RecursionError(), "nested too deeply"),

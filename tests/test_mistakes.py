@@ -204,8 +204,8 @@ MISTAKES = {
         train /proc/run                                      | /proc/run
         train {long}                                         | File name too long
         train {nul}                                          | NUL
-        train run --set train.seed=7                         | was begun with
-        train run --preset tiny                              | was begun with
+        train run --set train.seed=7                         | was started with
+        train run --preset tiny                              | was started with
         train run --train src.txt tgt.txt                    | other text
         check --train missing.tsv                            | there is no file missing.tsv
         check --train src.txt short.txt                      | must be line-aligned

@@ -100,7 +100,7 @@ def test_a_run_that_was_trained_on_other_text_is_refused(trained, corpus, tmp_pa
     result = invoke(trained, ["--train", str(other), *corpus[2:]])
     assert result.exit_code == 2
     assert result.stderr == (
-        f"transduce: {trained} was begun with other text: continue it with the same files and "
+        f"transduce: {trained} was started with other text: continue it with the same files and "
         "settings, or train into another directory\n"
     )
     assert (trained / "tokens.model").read_bytes() == before
@@ -117,7 +117,7 @@ def test_damaged_data_is_named_and_made_again(trained, corpus) -> None:
     before = ids.read_bytes()
     flip(ids)
     result = train(trained, corpus, "train.steps=6")
-    assert "target.ids has another checksum than meta.json: encoding it again" in result.stderr
+    assert "target.ids does not match its checksum in meta.json: encoding it again" in result.stderr
     assert ids.read_bytes() == before
     assert "continuing from step 4" in result.stderr
 
@@ -133,7 +133,7 @@ def test_a_damaged_vocabulary_is_learned_again_before_training_and_refused_after
     (trained / "tokens.model").write_bytes(before[:-9])
     result = invoke(trained, corpus, "train.steps=6")
     assert result.exit_code == 2
-    assert result.stderr.endswith(": put it back, or train into another directory\n")
+    assert result.stderr.endswith(": restore it, or train into another directory\n")
 
 
 def test_a_run_of_the_version_before_continues(trained, corpus) -> None:
@@ -225,7 +225,7 @@ def test_standard_input_is_kept_in_the_run_and_not_needed_to_resume(
         assert resumed.exit_code == 0, resumed.output
     other = invoke(run, dash, "train.steps=8", input="1 2\t2 1\n")
     assert other.exit_code == 2
-    assert "was begun with other text" in other.stderr
+    assert "was started with other text" in other.stderr
     resumed = invoke(run, dash, "train.steps=8", input="")
     assert "continuing from step 6" in resumed.stderr, resumed.output
 
@@ -273,7 +273,7 @@ def test_a_full_disk_while_preparing_is_one_sentence_and_the_same_command_contin
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
         f"transduce: the data of {tmp_path / 'run'} cannot be written: No space left on device: "
-        "make room, and the same command continues"
+        "free some space, and the same command continues"
     )
     monkeypatch.undo()
     train(tmp_path / "run", corpus)

@@ -134,7 +134,7 @@ def test_all_processes_continue_from_the_checkpoint_that_the_first_chooses(
     (_, first), (_, second) = together(body, run, folder, other)
     assert first == "5\n"
     assert second == (
-        f"process 1 cannot continue from {other / 'step-00000005'}, as the first one does "
+        f"process 1 cannot load {other / 'step-00000005'}, which rank 0 has loaded "
         f"({file} is damaged: its checksum is not the one in checksums.json): all processes must "
         "see the same run directory\n"
     )

@@ -149,17 +149,17 @@ def test_unequal_files_of_one_name_are_told_apart_by_their_folders(tmp_path) -> 
         ),
         (
             b'{"source": "a", "target": "\\ud800"}\n',
-            ", line 1 has half of a surrogate pair, which is no character",
+            ", line 1 has an unpaired surrogate, which is not a character",
         ),
         (
             gzip.compress(b"a\tb\n" * 9)[:-9],
-            " is damaged: its compressed data is cut short or corrupt, "
-            "so fetch or compress it again",
+            " is damaged: its compressed data is truncated or corrupt: "
+            "download or compress it again",
         ),
         (
             lzma.compress(b"a\tb\n" * 9)[:-30],
-            " is damaged: its compressed data is cut short or corrupt, "
-            "so fetch or compress it again",
+            " is damaged: its compressed data is truncated or corrupt: "
+            "download or compress it again",
         ),
     ],
     ids=[
@@ -187,7 +187,7 @@ def test_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path, monkeyp
     file = tmp_path / "noise"
     file.write_bytes(b"a\tb\n" + b"x" * 1001)
     assert refusal([file]) == (
-        f"{file}, line 2 is longer than 16 MiB: is this text, one sentence a line?"
+        f"{file}, line 2 is longer than 16 MiB: is this text with one sentence per line?"
     )
 
 
@@ -204,7 +204,7 @@ def test_files_that_cannot_be_a_corpus_are_refused(tmp_path) -> None:
         f"there are no sentence pairs in {empty} and {tmp_path / 'empty2'}"
     )
     assert refusal([one], [tmp_path / "." / "one"]) == (
-        f"{one} is given for both sides: one file for each language is needed"
+        f"{one} is given for both sides: give one file per language"
     )
     assert refusal([one, one], [empty]) == (
         "2 source files but 1 target files: give as many of one as of the other"

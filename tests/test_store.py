@@ -203,8 +203,8 @@ def test_a_flipped_bit_is_named_when_a_store_is_opened(tmp_path, tokenizer, name
     with pytest.raises(InputError) as caught:
         Store.open(directory)
     assert str(caught.value) == (
-        f"the encoded corpus {directory} is damaged: {name} has another checksum than meta.json: "
-        "delete it, and it is made again"
+        f"the encoded corpus {directory} is damaged: {name} does not match its checksum in meta.json: "
+        "delete it to encode it again"
     )
 
 

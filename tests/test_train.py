@@ -201,7 +201,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path, corp
     damage(run / "checkpoints" / "step-00000010" / name)
     result = train(run, corpus, *QUICK, "train.steps=12")
     assert "step-00000010 cannot be used" in result.stderr
-    assert "going back to the one before it" in result.stderr
+    assert "trying the one before it" in result.stderr
     assert "continuing from step 5" in result.stderr
 
 
@@ -241,7 +241,9 @@ def test_a_full_disk_leaves_the_last_good_state_and_says_so(tmp_path, corpus, mo
     result = CliRunner().invoke(main, words(run, corpus, *QUICK, "train.steps=10"))
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr
-    assert "step-00000005 is intact: make room, and the same command continues" in result.stderr
+    assert (
+        "step-00000005 is intact: free some space, and the same command continues" in result.stderr
+    )
     monkeypatch.undo()
     assert "continuing from step 5" in train(run, corpus, *QUICK, "train.steps=10").stderr
     assert not list((run / "checkpoints").glob(".*"))
@@ -320,7 +322,7 @@ def test_a_checkpoint_with_a_number_that_is_not_finite_is_passed_over(
     save_file(tensors, folder / name)
     sign(folder)
     result = train(run, corpus, *QUICK, "train.steps=12")
-    assert f"step-00000010/{name} has a number that is not finite" in result.stderr
+    assert f"step-00000010/{name} has values that are infinite or NaN" in result.stderr
     assert "continuing from step 5" in result.stderr
 
 
@@ -351,7 +353,7 @@ def test_other_settings_than_it_began_with_are_refused(tmp_path, corpus) -> None
     train(run, corpus, *QUICK, "train.steps=5")
     result = CliRunner().invoke(main, words(run, corpus, *QUICK, "model.n_heads=2"))
     assert result.exit_code == 2
-    assert "was begun with model.n_heads = 4, not 2: continue it with the same" in result.stderr
+    assert "was started with model.n_heads = 4, not 2: continue it with the same" in result.stderr
 
 
 def test_other_text_than_it_began_with_is_refused(tmp_path, corpus) -> None:
@@ -361,7 +363,7 @@ def test_other_text_than_it_began_with_is_refused(tmp_path, corpus) -> None:
     again = words(run, ["--train", str(other), *corpus[2:]], *QUICK)
     result = CliRunner().invoke(main, again)
     assert result.exit_code == 2
-    assert "was begun with other text: continue it with the same files" in result.stderr
+    assert "was started with other text: continue it with the same files" in result.stderr
 
 
 def test_validation_data_is_held_out_when_none_is_given(tmp_path, corpus) -> None:

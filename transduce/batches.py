@@ -1,6 +1,6 @@
-"""§5.1: sentences of about the same length together, so many tokens a batch.
+"""§5.1: batches of sentences of similar length, with a fixed number of tokens per batch.
 
-`lengths` are those of a store: for each side the tokens of every sentence, with its EOS.
+`lengths` are those of a store: for each side the length of every sentence in tokens, with EOS.
 """
 
 import math
@@ -17,19 +17,21 @@ from transduce.config import TrainConfig
 from transduce.store import Lengths, Side, Store
 from transduce.tokenizer import BOS, EOS, PAD
 
-POOL = 128  # micro-batches that are sorted together: more of them pad less, fewer mix better
-ENOUGH = 96  # micro-batches an epoch, of which less than 5 % is padding
-SMALLEST = 2048  # tokens of a micro-batch that is still worth its overhead
+POOL = (
+    128  # micro-batches that are sorted together: more means less padding, fewer means more random
+)
+ENOUGH = 96  # micro-batches per epoch that keep padding below 5 %
+SMALLEST = 2048  # tokens: smaller micro-batches have too much overhead
 
 Indices = Int64[np.ndarray, " _"]  # rows of a store
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A padded micro-batch: what the encoder reads, what the decoder reads and should predict.
+    """A padded micro-batch: encoder input, decoder input and decoder target.
 
-    The decoder's is the last side of the task, the encoder's the one before it; where a task has
-    one side, `source` has no columns.
+    The target is the last side of the task, the source the one before it; for a task with one
+    side, `source` has no columns.
     """
 
     source: Int[Tensor, "rows source"]  # ids EOS
@@ -38,7 +40,7 @@ class Batch:
 
     @property
     def target_tokens(self) -> int:
-        """How many tokens the decoder is to predict."""
+        """The number of target tokens, without padding."""
         return int((self.target_out != PAD).sum())
 
     def to(self, device: torch.device) -> "Batch":
@@ -50,7 +52,7 @@ class Batch:
 
 
 class Batching:
-    """How training divides a corpus into batches."""
+    """The division of a training corpus into batches."""
 
     def __init__(self, store: Store, settings: TrainConfig) -> None:
         self.lengths = store.lengths
@@ -64,7 +66,7 @@ class Batching:
 
 
 def target_tokens(store: Store, batch: Indices) -> int:
-    """How many tokens the decoder predicts in a batch: each sentence's own and its EOS."""
+    """The number of target tokens of a batch, with EOS."""
     return int(store.lengths[-1][batch].sum())
 
 
@@ -75,22 +77,22 @@ def plan_epoch(
     epoch: int,
     micro_batches: int = 1,
 ) -> list[Indices]:
-    """The batches of an epoch, each sentence once, as a function of the seed and the epoch.
+    """The batches of an epoch, as a function of seed and epoch; each sentence occurs once.
 
     A batch consists of `micro_batches` padded micro-batches of sentences of similar length, each of
-    at most tokens_per_batch ÷ micro_batches tokens a side, counting padding, BOS and EOS; a longer
-    sentence is a micro-batch by itself. `split` recovers the micro-batches, or divides the batch
-    among processes: the batch does not depend on their number.
+    at most tokens_per_batch ÷ micro_batches tokens per side, counting padding, BOS and EOS; a
+    longer sentence is a micro-batch of its own. `split` recovers the micro-batches, or divides
+    the batch among processes: the batch does not depend on their number.
     """
     rng = np.random.default_rng([seed, epoch])
     longest = _longest(lengths)
     budget = max(1, tokens_per_batch // micro_batches)
     pools = max(1, round(int(longest.sum()) / budget / POOL))
     order = _by_length(longest, lengths, pools, rng)
-    # the first is cut short at random, so that the others do not begin where they always did
+    # a random size of the first micro-batch shifts the boundaries of all others
     edges = _cut(longest[order], budget, int(budget * rng.uniform(0.1, 1)))
     parts = [order[start:end] for start, end in pairwise(edges)]
-    parts = [parts[place] for place in rng.permutation(len(parts))]
+    parts = [parts[i] for i in rng.permutation(len(parts))]
     batches = [
         parts[start : start + micro_batches] for start in range(0, len(parts), micro_batches)
     ]
@@ -100,18 +102,18 @@ def plan_epoch(
 
 
 def micro_batches_for(lengths: Sequence[Lengths], tokens_per_batch: int) -> int:
-    """In how many micro-batches to compute a batch so that less than 5 % of it is padding.
+    """The number of micro-batches per batch that keeps padding below 5 %.
 
-    One, unless the corpus is so small that an epoch has only few batches.
+    It is 1 unless the corpus is so small that an epoch has only a few batches.
     """
     batches = int(_longest(lengths).sum()) / tokens_per_batch
     return max(1, min(math.ceil(ENOUGH / batches), tokens_per_batch // SMALLEST))
 
 
 def split(batch: Indices, parts: int, lengths: Sequence[Lengths]) -> list[Indices]:
-    """A batch in so many parts, in order, such that the largest micro-batch is as small as can be.
+    """Splits a batch into consecutive parts; the largest, padded, is as small as possible.
 
-    Part r of n is what process r of n computes. A part is empty only if there are fewer sentences
+    Part r of n is computed by process r of n. A part is empty only if there are fewer sentences
     than parts.
     """
     longest = _longest([side[batch] for side in lengths])
@@ -131,7 +133,7 @@ def split(batch: Indices, parts: int, lengths: Sequence[Lengths]) -> list[Indice
 
 
 def collate(store: Store, indices: Indices) -> Batch:
-    """The sentences as tensors, padded on the right."""
+    """The sentences as a padded micro-batch."""
     rows = [_padded_rows(side, indices) for side in store.sides.values()]
     source = np.empty((len(indices), 0), np.int64) if len(rows) == 1 else rows[0]
     begin = np.full((len(indices), 1), BOS)
@@ -144,18 +146,18 @@ def collate(store: Store, indices: Indices) -> Batch:
 
 
 def padded_tokens(batch: Indices, lengths: Sequence[Lengths]) -> int:
-    """The tokens of a padded micro-batch, all sides together, padding counted."""
+    """The number of tokens of a padded micro-batch, all sides, padding included."""
     return len(batch) * sum(int(side[batch].max()) for side in lengths)
 
 
 def padding(batches: list[Indices], lengths: Sequence[Lengths]) -> float:
-    """The share of the micro-batches' tokens, of all sides, that is padding."""
+    """The fraction of the tokens of micro-batches that is padding."""
     filled = sum(int(side.sum()) for side in lengths)
     return 1 - filled / sum(padded_tokens(batch, lengths) for batch in batches if len(batch))
 
 
 def _longest(lengths: Sequence[Lengths]) -> Int64[np.ndarray, " examples"]:
-    """The longest side of each example."""
+    """The length of the longest side of each example."""
     return np.max(np.stack(list(lengths)), axis=0).astype(np.int64)
 
 
@@ -165,10 +167,10 @@ def _by_length(
     pools: int,
     rng: np.random.Generator,
 ) -> Indices:
-    """An order in which neighbours have about the same length on every side.
+    """An order in which neighbours have similar lengths on every side.
 
-    Sentences are dealt to pools at random; a pool is sorted by its longer side, then by how much
-    longer the target is, and both alternate in direction, so that neighbours differ little.
+    Sentences are distributed at random over pools; a pool is sorted by the longest side, then by
+    how much longer the target is. Both alternate in direction, so that neighbours differ little.
     """
     examples = len(longest)
     shuffled = rng.permutation(examples)
@@ -183,18 +185,18 @@ def _by_length(
 
 
 def _cut(longest: Int64[np.ndarray, " rows"], budget: int, first: int) -> list[int]:
-    """The edges of micro-batches that are as large as the budget; `first` is that of the first."""
+    """The boundaries of micro-batches of at most `budget` tokens, and `first` for the first one."""
     edges = [0]
     while edges[-1] < len(longest):
         start, limit = edges[-1], budget if len(edges) > 1 else first
         window = longest[start : start + max(1, limit // int(longest[start]))]
-        cells = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
-        edges.append(start + max(1, int(np.searchsorted(cells, limit, side="right"))))
+        padded = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
+        edges.append(start + max(1, int(np.searchsorted(padded, limit, side="right"))))
     return edges
 
 
 def _padded_rows(side: Side, indices: Indices) -> Int64[np.ndarray, "rows longest"]:
-    """The ids of each sentence, its EOS, and padding up to the longest."""
+    """The ids of each sentence with EOS, padded to the longest."""
     lengths = side.lengths[indices]
     column = np.arange(lengths.max(initial=1))
     inside = column < lengths[:, None] - 1

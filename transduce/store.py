@@ -1,7 +1,7 @@
 """The encoded corpus on disk, memory-mapped: it may be larger than memory.
 
 A directory of `meta.json` and, for each side of the task, `SIDE.ids` (the tokens of all sentences,
-one after the other) and `SIDE.offsets` (where each sentence begins, and where the last one ends).
+one after the other) and `SIDE.offsets` (where each sentence begins, and the end of the last one).
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from transduce.corpus.pair import Example
 from transduce.errors import InputError
 from transduce.tokenizer import Tokenizer
 
-CHUNK = 2000  # examples that a thread encodes at a time
+CHUNK = 2000  # examples per encoding task
 OFFSET = np.dtype("<i8")
 
 Ids = Integer[np.ndarray, " tokens"]
@@ -35,16 +35,16 @@ Lengths = Integer[np.ndarray, " examples"]
 
 @dataclass(frozen=True)
 class Meta:
-    """What a store holds and what it was made from."""
+    """meta.json: the contents of a store and what it was made from."""
 
     version: Literal[1, 2]
     examples: PositiveInt
-    tokens: Annotated[dict[str, PositiveInt], Field(min_length=1)]  # of each side, in order
+    tokens: Annotated[dict[str, PositiveInt], Field(min_length=1)]  # by side
     dtype: Literal["<u2", "<u4"]
     vocabulary: str  # checksum
     fingerprint: str  # of the text
     rules: Rules
-    max_length: PositiveInt  # tokens a side
+    max_length: PositiveInt  # tokens per side
     read: PositiveInt
     dropped: dict[Reason, NonNegativeInt]
     checksums: dict[str, str]  # SHA-256 of each file; version 1 has none
@@ -81,10 +81,10 @@ class Store:
         try:
             meta = _read_meta(directory / "meta.json")
             sides = {name: _open_side(directory, name, meta) for name in meta.tokens}
-        except (OSError, ValueError, RecursionError) as error:  # missing, cut short, changed
+        except (OSError, ValueError, RecursionError) as error:  # missing, truncated or changed
             what = f": {error}" if isinstance(error, DamageError) else " or of another version"
             raise InputError(
-                f"the encoded corpus {directory} is damaged{what}: delete it, and it is made again"
+                f"the encoded corpus {directory} is damaged{what}: delete it to encode it again"
             ) from None
         return cls(meta, sides)
 
@@ -93,12 +93,12 @@ class Store:
 
     @property
     def tally(self) -> Tally:
-        """How many examples were read for this store, and why some of them are not in it."""
+        """How many examples were read, and how many were dropped and why."""
         return Tally(self.meta.read, Counter(self.meta.dropped))
 
 
 class DamageError(ValueError):
-    """A file of a store is not the one that was written."""
+    """The checksum of a file of a store is wrong."""
 
 
 def build_store(
@@ -113,11 +113,11 @@ def build_store(
     threads: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Store:
-    """Filters and encodes the examples, and leaves them in a directory, whole or not at all.
+    """Filters and encodes the examples into a directory, which appears by atomic rename.
 
     Examples of more than `max_length` tokens on a side are dropped as well. Memory does not grow
-    with the corpus, but for the digests that duplicates are known by. `threads` is by default the
-    number of cores; `progress` is called with the number of examples read so far.
+    with the corpus, except for 20 bytes per example to detect duplicates. `threads` is by default
+    the number of cores; `progress` is called with the number of examples read so far.
     """
     rules = rules or Rules()
     tally = Tally()
@@ -126,7 +126,7 @@ def build_store(
         with ExitStack() as closing:
             writers = [closing.enter_context(_Writer(aside, name, dtype)) for name in sides]
             for writer in writers:
-                writer.offsets.write(bytes(OFFSET.itemsize))  # where the first sentence begins
+                writer.offsets.write(bytes(OFFSET.itemsize))  # offset of the first sentence: 0
             fit = keep(examples, rules, tally)
             for encoded in _encode_all(fit, tokenizer, max_length, threads or os.cpu_count() or 1):
                 for writer, sentences in zip(writers, encoded.sides, strict=True):
@@ -161,7 +161,7 @@ class _Encoded:
 def _encode_all(
     examples: Iterable[Example], tokenizer: Tokenizer, max_length: int, threads: int
 ) -> Iterator[_Encoded]:
-    """The examples encoded, in order: threads encode chunks while this one reads on."""
+    """Encodes the examples in order, in chunks, with several threads."""
     examples = iter(examples)
     waiting: deque[Future[_Encoded]] = deque()
     with ThreadPoolExecutor(threads) as pool:
@@ -174,7 +174,9 @@ def _encode_all(
 
 
 def _encode(chunk: list[Example], tokenizer: Tokenizer, max_length: int) -> _Encoded:
-    most = max_length * tokenizer.longest_piece  # a longer text has too many tokens in any case
+    most = (
+        max_length * tokenizer.longest_piece
+    )  # a longer text always has more than max_length tokens
     short = [example for example in chunk if max(map(len, example)) <= most]
     sides = [tokenizer.encode_arrays([e[i] for e in short]) for i in range(len(chunk[0]))]
     fit = [i for i in range(len(short)) if max(len(side[i]) for side in sides) <= max_length]
@@ -182,7 +184,7 @@ def _encode(chunk: list[Example], tokenizer: Tokenizer, max_length: int) -> _Enc
 
 
 class _File:
-    """A file written from beginning to end, and its checksum."""
+    """A file opened for writing, and its checksum."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -209,7 +211,9 @@ class _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with ExitStack() as closing:  # a full disk may refuse to close a file
+        with (
+            ExitStack() as closing
+        ):  # closing fails if the disk is full; the other file must still be closed
             for file in (self.ids, self.offsets):
                 closing.callback(file.close)
 
@@ -227,7 +231,7 @@ class _Writer:
 
 
 def _read_meta(file: Path) -> Meta:
-    """Of this version, or of version 1, which had two sides and no checksums."""
+    """Reads meta.json of version 2 or 1, which had two sides and no checksums."""
     content: dict[str, Any] = json.loads(file.read_bytes())
     if not isinstance(content, dict):
         raise ValueError(file)
@@ -240,7 +244,7 @@ def _read_meta(file: Path) -> Meta:
 
 
 def _open_side(directory: Path, name: str, meta: Meta) -> Side:
-    """ValueError if the files are not what they should be, or contradict each other."""
+    """Raises ValueError if the files are damaged."""
     files = directory / f"{name}.ids", directory / f"{name}.offsets"
     dtype, tokens = np.dtype(meta.dtype), meta.tokens[name]
     sizes = tuple(file.stat().st_size for file in files)
@@ -249,7 +253,7 @@ def _open_side(directory: Path, name: str, meta: Meta) -> Side:
     for file in files if meta.version > 1 else ():
         with file.open("rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != meta.checksums.get(file.name):
-                raise DamageError(f"{file.name} has another checksum than meta.json")
+                raise DamageError(f"{file.name} does not match its checksum in meta.json")
     ids, offsets = np.memmap(files[0], dtype, "r"), np.memmap(files[1], OFFSET, "r")
     lengths = np.diff(offsets) + 1
     if offsets[0] != 0 or offsets[-1] != tokens or lengths.min() < 2:

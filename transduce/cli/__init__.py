@@ -119,7 +119,9 @@ def refusal(error: Exception) -> str | None:
         case ModuleNotFoundError(name=str(name)) if (package := name.partition(".")[0]) in EXTRAS:
             return f"this needs {package}: pip install 'transduce[{EXTRAS[package]}]'"
         case OSError(strerror=str(reason)):
-            advice = ": make room and repeat the command" if error.errno == errno.ENOSPC else ""
+            advice = (
+                ": free some space and repeat the command" if error.errno == errno.ENOSPC else ""
+            )
             return f"{error.filename}: {reason}" if error.filename else reason + advice
         case OSError():
             return str(error)

@@ -35,7 +35,7 @@ def check_command(
     from transduce.check import report
     from transduce.check.preflight import check
     from transduce.corpus.reading import STDIN, open_bytes
-    from transduce.train.progress import display
+    from transduce.train.progress import choose_display
     from transduce.train.run import Run
 
     for file in test:  # the last to be read, after minutes
@@ -47,10 +47,10 @@ def check_command(
         settings, inputs = options.resolve_training(
             run, train, valid, task, preset, config, overrides
         )
-        show = display(settings.train.steps, first=True)
+        display = choose_display(settings.train.steps, first=True)
         try:
             text = inputs.task.text_of(test) if test else None
-            found = check(run, settings, inputs, text, timing, show.preparing)
+            found = check(run, settings, inputs, text, timing, display.preparing)
         finally:
-            show.close()
+            display.close()
     click.echo(report.to_json(found) if as_json else report.render(found))

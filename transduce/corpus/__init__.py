@@ -1,1 +1,1 @@
-"""Parallel text: where sentence pairs come from."""
+"""Reading and filtering parallel text."""

@@ -1,4 +1,4 @@
-"""Which examples are worth training on. Nothing is dropped without being counted."""
+"""Corpus filters. Every dropped example is counted, with the reason."""
 
 import hashlib
 from array import array
@@ -13,23 +13,23 @@ from transduce.errors import InputError
 
 Reason = Literal["empty", "identical", "length ratio", "duplicate", "too long"]
 
-SLACK = 10  # characters that a short sentence may differ by, whatever the ratio
+SLACK = 10  # characters added to the shorter side, so that short sentences may differ more
 
 SomeExample = TypeVar("SomeExample", bound=Example)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What makes an example unfit, but for its length in tokens, which only the store can know."""
+    """The settings of the filters, except for the length in tokens, which the store checks."""
 
-    max_ratio: float | None = 3.0  # of the longer side to the shorter, in characters
+    max_ratio: float | None = 3.0  # longer side ÷ shorter side, in characters
     drop_identical: bool = True
     drop_duplicates: bool = True
 
 
 @dataclass
 class Tally:
-    """How many examples were read, and how many of them were dropped for which reason."""
+    """How many examples were read, and how many were dropped for each reason."""
 
     read: int = 0
     dropped: Counter[Reason] = field(default_factory=Counter)
@@ -52,7 +52,7 @@ def keep(examples: Iterable[SomeExample], rules: Rules, tally: Tally) -> Iterato
 def judge(
     examples: Iterable[SomeExample], rules: Rules, tally: Tally
 ) -> Iterator[tuple[SomeExample, Reason | None]]:
-    """Every example, and the reason to drop it or None."""
+    """Every example with the reason to drop it, or None."""
     seen = Digests()
     for example in examples:
         tally.read += 1
@@ -65,7 +65,7 @@ def judge(
 
 
 def reason_to_drop(example: Example, rules: Rules) -> Reason | None:
-    """Why an example is unfit by itself, or None."""
+    """The reason to drop an example, duplicates aside, or None."""
     if not all(text and not text.isspace() for text in example):
         return "empty"
     if len(example) == 1:
@@ -79,42 +79,42 @@ def reason_to_drop(example: Example, rules: Rules) -> Reason | None:
 
 
 def digest_of(example: Example) -> int:
-    """Eight bytes that stand for an example: of 10⁸, two collide with a chance of 1 in 3,700."""
+    """A 64-bit hash: among 10⁸ examples the probability of a collision is 1 in 3,700."""
     text = "\n".join(example).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 class Digests:
-    """A set of 64-bit numbers that takes about 20 bytes for each, where Python's takes 100."""
+    """A set of 64-bit numbers with about 20 bytes per element, where Python's has 100."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._table = array("Q", bytes(8 * 1024))  # open addressing; 0 is an empty place
+        self._table = array("Q", bytes(8 * 1024))  # open addressing; 0 marks a free slot
 
     def add(self, digest: int) -> bool:
-        """Whether it was not there before."""
+        """Adds a number; whether it is new."""
         if 2 * self._count >= len(self._table):
             full, self._table = self._table, array("Q", bytes(16 * len(self._table)))
             for known in filter(None, full):
-                self._table[self._place(known)] = known
+                self._table[self._slot(known)] = known
         digest = digest or 1
-        place = self._place(digest)
-        new = not self._table[place]
-        self._table[place] = digest
+        slot = self._slot(digest)
+        new = not self._table[slot]
+        self._table[slot] = digest
         self._count += new
         return new
 
-    def _place(self, digest: int) -> int:
-        """Where it is, or would be."""
+    def _slot(self, digest: int) -> int:
+        """The slot of a number, or the free slot for it."""
         table, last = self._table, len(self._table) - 1
-        place = digest & last
-        while table[place] not in (0, digest):
-            place = (place + 1) & last
-        return place
+        slot = digest & last
+        while table[slot] not in (0, digest):
+            slot = (slot + 1) & last
+        return slot
 
 
 def check_usable(tally: Tally) -> None:
-    """Raises InputError if nothing of a corpus is left, or if its two sides are the same."""
+    """Raises InputError if no example is left, or if most have the same text on both sides."""
     if 2 * tally.dropped["identical"] > tally.read:
         raise InputError(
             f"{tally.dropped['identical']:,} of {tally.read:,} pairs have the same text on both "

@@ -1,12 +1,12 @@
-"""A sentence and its translation."""
+"""Training examples."""
 
 from typing import NamedTuple
 
-Example = tuple[str, ...]  # the raw text of each side of a task: a pair, or one text
+Example = tuple[str, ...]  # one raw text per side of the task
 
 
 class Pair(NamedTuple):
-    """An example of translation."""
+    """A sentence and its translation."""
 
     source: str
     target: str

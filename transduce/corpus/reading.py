@@ -1,8 +1,8 @@
-"""Sentence pairs from files, a line at a time.
+"""Reading sentence pairs from files, line by line.
 
 A line ends at "\\n" and nowhere else: U+2028, U+0085 and the like are text. "\\r\\n" is read as
-"\\n", a byte order mark at the start of a file is left out, and other control characters become
-spaces. Everything else, no-break spaces included, is kept as it is written.
+"\\n", a byte order mark at the start of a file is skipped, and other control characters become
+spaces. Everything else is kept, no-break spaces included.
 """
 
 import gzip
@@ -32,8 +32,11 @@ STDIN = "-"
 BOTH_SIDES = (
     "standard input holds both sides, as TSV or JSON lines: give - alone, or two line-aligned files"
 )
-LONGEST_LINE = 2**24  # bytes; more than this without an end is not text
-KEYS = (("source", "target"), ("text", "translation"))  # the second is what `translate --json` says
+LONGEST_LINE = 2**24  # bytes; a longer line is not text
+KEYS = (
+    ("source", "target"),
+    ("text", "translation"),
+)  # the second is the output of `translate --json`
 SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 _CONTROL = re.compile("[\x00-\x1f]")
@@ -50,7 +53,7 @@ def read_pairs(
 
     Without targets, each file has both sides: TSV (source TAB target) or JSON lines (an object with
     "source" and "target", or "text" and "translation"), distinguished by name, then by content. Any
-    file may be gzip or xz. `log` is called with what was read other than as it stands.
+    file may be gzip or xz. `log` is called if characters had to be changed.
     """
     if not targets:
         parts = [_both_sides(file, format, log) for file in sources]
@@ -75,13 +78,13 @@ def read_lines(file: File, log: Log = silent) -> Iterator[str]:
 
 
 class TextFile:
-    """One open text file: its lines, the number of the current one, and what had to be changed."""
+    """An open text file: its lines, the line number, and how many control characters it had."""
 
     def __init__(self, file: File) -> None:
         self.file = file
         self.number = 0
         self.controls = 0
-        self.first_control = 0  # its line
+        self.first_control = 0  # line number
         self._closing = ExitStack()
         self.stream = self._closing.enter_context(open_bytes(file))
 
@@ -101,33 +104,35 @@ class TextFile:
             yield text.removeprefix("\ufeff") if self.number == 1 else text
 
     def raw(self) -> Iterator[bytes]:
-        """The lines as bytes, their ends included."""
+        """The lines as bytes, with line ends."""
         with self.reading():
             for line in iter(partial(self.stream.readline, LONGEST_LINE), b""):
                 self.number += 1
                 if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                    raise self.error("is longer than 16 MiB: is this text, one sentence a line?")
+                    raise self.error(
+                        "is longer than 16 MiB: is this text with one sentence per line?"
+                    )
                 yield line
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raises InputError if what is read inside is damaged or cannot be read."""
+        """Raises InputError if reading fails or the compressed data is damaged."""
         try:
             yield
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError):
             raise InputError(
-                f"{self.file} is damaged: its compressed data is cut short or corrupt, "
-                "so fetch or compress it again"
+                f"{self.file} is damaged: its compressed data is truncated or corrupt: "
+                "download or compress it again"
             ) from None
         except OSError as error:
             raise _unreadable(self.file, error) from None
 
     def spaced(self, text: str) -> str:
-        """The text with its control characters made spaces, which are counted."""
+        """The text with control characters replaced by spaces; counts them."""
         if text.isprintable():
             return text
         if _SURROGATE.search(text):
-            raise self.error("has half of a surrogate pair, which is no character")
+            raise self.error("has an unpaired surrogate, which is not a character")
         text, count = _CONTROL.subn(" ", text)
         if count and not self.controls:
             self.first_control = self.number
@@ -147,11 +152,11 @@ class TextFile:
 
 @contextmanager
 def open_bytes(file: File) -> Iterator[io.BufferedReader]:
-    """The bytes of a file; gzip and xz are known by how they begin, whatever the file is called."""
+    """The decompressed bytes of a file; gzip and xz are detected by their first bytes."""
     with ExitStack() as closing:
         try:
             raw = sys.stdin.buffer if file == STDIN else closing.enter_context(_opened(file))
-            if not isinstance(raw, io.BufferedReader):  # a stand-in for standard input
+            if not isinstance(raw, io.BufferedReader):  # standard input is replaced, as in tests
                 raw = io.BufferedReader(raw)
             start = raw.peek(6)[:6]
         except OSError as error:
@@ -163,7 +168,7 @@ def open_bytes(file: File) -> Iterator[io.BufferedReader]:
         else:
             yield raw
             return
-        # a buffer around them, because by themselves they find the ends of lines in Python
+        # buffered, because their own readline is slow
         yield closing.enter_context(io.BufferedReader(inner, 2**16))
 
 
@@ -172,14 +177,14 @@ def _opened(file: File) -> IO[bytes]:
 
 
 def keep_stdin(file: Path) -> Path:
-    """A copy of standard input, which can be read only once, as a file."""
+    """Copies standard input, which can be read only once, to a file."""
     with file.open("wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
     return file
 
 
 def fingerprint(files: Iterable[File]) -> str:
-    """A digest of what the files contain, whatever they are called."""
+    """A digest of the contents of the files, independent of their names."""
     total = hashlib.blake2b(digest_size=16)
     for file in files:
         try:
@@ -202,7 +207,7 @@ def _aligned(source: File, target: File, log: Log) -> Iterator[Pair]:
 
 def _unequal(sources: TextFile, targets: TextFile) -> InputError:
     shorter, longer = sorted((sources, targets), key=lambda lines: lines.number)
-    for _ in longer.raw():  # counts the rest
+    for _ in longer.raw():  # count the remaining lines
         pass
     names = [str(lines.file) for lines in (shorter, longer)]
     if Path(names[0]).name != Path(names[1]).name:
@@ -240,7 +245,7 @@ def _tsv_pair(line: str, lines: TextFile) -> Pair:
 
 
 def _json_pair(line: str, lines: TextFile) -> Pair | None:
-    """The pair of a JSON object; other keys are let be, and so are blank lines."""
+    """The pair of a JSON object, None for a blank line; other keys are ignored."""
     if not line.strip():
         return None
     try:
@@ -269,9 +274,9 @@ def _check_two_files(source: File, target: File) -> None:
     try:
         same = Path(source).samefile(target)
     except OSError:
-        return  # said better when it is opened
+        return  # reported when it is opened
     if same:
-        raise InputError(f"{source} is given for both sides: one file for each language is needed")
+        raise InputError(f"{source} is given for both sides: give one file per language")
 
 
 def _unreadable(file: File, error: OSError) -> InputError:

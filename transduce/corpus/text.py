@@ -8,17 +8,17 @@ from transduce.corpus.reading import File, fingerprint
 
 @dataclass(frozen=True)
 class Text:
-    """Files of examples, which the task knows how to read."""
+    """The files of a corpus; the task reads examples from them."""
 
     sources: tuple[File, ...]
-    targets: tuple[File, ...] = ()  # none: each file has all sides of its examples
+    targets: tuple[File, ...] = ()  # empty if each file has all sides
 
     @property
     def files(self) -> tuple[File, ...]:
         return self.sources + self.targets
 
     def fingerprint(self) -> str:
-        """A digest of what the files contain, whatever they are called."""
+        """A digest of the contents of the files, independent of their names."""
         return fingerprint(self.files)
 
     def __str__(self) -> str:

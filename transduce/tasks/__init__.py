@@ -1,4 +1,4 @@
-"""What a network is trained to do: how text becomes examples, and how results are judged."""
+"""Tasks: how text becomes examples, what constrains decoding, and which metrics are computed."""
 
 from transduce.errors import ConfigError
 from transduce.tasks.task import Metric, Task
@@ -10,7 +10,7 @@ TASKS: dict[str, Task] = {TRANSLATION.name: TRANSLATION}
 
 
 def task_of(name: str) -> Task:
-    """The task of this name; ConfigError if there is none."""
+    """The task of this name; raises ConfigError if there is none."""
     if name not in TASKS:
         raise ConfigError(f"unknown task {name}; known: {', '.join(TASKS)}")
     return TASKS[name]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that judges decoded output; more is better."""
+    """A metric of decoded output; higher is better."""
 
     name: str  # in metrics.jsonl
     label: str
@@ -32,10 +32,10 @@ class Metric:
 
 @runtime_checkable
 class Task(Protocol):
-    """All that the trainer knows of a task besides its network.
+    """What the trainer needs to know about a task besides its network.
 
-    An example has one text for each side. The last side is what the decoder predicts; of two sides,
-    the encoder reads the first.
+    An example has one text per side. The decoder predicts the last side; if there are two, the
+    encoder reads the first.
     """
 
     @property
@@ -52,11 +52,11 @@ class Task(Protocol):
         ...
 
     def text_of(self, files: Sequence[File]) -> Text:
-        """The files of the command line as a corpus; InputError if they cannot be one."""
+        """The corpus of the files on the command line; raises InputError if they do not fit."""
         ...
 
     def read(self, text: Text, log: Log = silent) -> Iterator[Example]:
-        """The examples of some files, in order; `log` is called with what had to be changed."""
+        """The examples of a corpus; `log` is called if characters had to be changed."""
         ...
 
     def check_validation(self, train: Text, valid: Text) -> None:
@@ -75,5 +75,5 @@ class Task(Protocol):
         count: int,
         search: Search,
     ) -> dict[str, float]:
-        """Decodes the first `count` examples of a store; each metric's value by its name."""
+        """Decodes the first `count` examples of a store; returns metric values by name."""
         ...

@@ -1,4 +1,4 @@
-"""Translation: a sentence of one language becomes a sentence of another."""
+"""The task of translation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Translation:
     )
 
     def text_of(self, files: Sequence[File]) -> Text:
-        """One file with both sides, or source files and then as many target files."""
+        """One file with both sides, or source files followed by as many target files."""
         if len(files) == 1:
             return Text(sources=tuple(files))
         if len(files) % 2:
@@ -62,7 +62,7 @@ class Translation:
         count: int,
         search: Search,
     ) -> dict[str, float]:
-        """Translates as `transduce translate` does: the BLEU is that of `transduce evaluate`."""
+        """Translates as `transduce translate` does; BLEU is computed as by `transduce evaluate`."""
         from transduce.engines.torch_engine import TorchEngine
         from transduce.translate.options import TranslateOptions
         from transduce.translate.translator import Translator

@@ -1,4 +1,4 @@
-"""card.md: what a reader of a model directory wants to know of it."""
+"""The model card, card.md."""
 
 from transduce.config import Config
 from transduce.train.inputs import Inputs
@@ -15,10 +15,10 @@ def write_card(
     inputs: Inputs,
     data: Prepared | None,
     position: Position,
-    what: str,
+    weights: str,
     scores: ValidationScores | None,
 ) -> str:
-    """The card of a trained model; what is not known any more is left out."""
+    """The card of a trained model; information that is no longer available is left out."""
     settings = config.train
     valid = inputs.valid or "held out from the training data"
     lines = [
@@ -27,19 +27,19 @@ def write_card(
         "## Data\n",
         f"- training: {inputs.train}" + (f"; {data.train.tally}" if data else ""),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
-        f"- vocabulary: {config.model.vocab_size:,} byte pairs, shared by both sides\n",
+        f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",
         "## Training\n",
         f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "
-        f"tokens a side, {position.tokens:,} target tokens in all, {position.epoch} whole epochs",
+        f"tokens per side, {position.tokens:,} target tokens, {position.epoch} complete epochs",
         f"- {clock(position.seconds)} of training",
-        f"- {position.operations:.2e} floating-point operations, counted in its matrix products",
-        f"- weights: {what}",
+        f"- {position.operations:.2e} floating-point operations in matrix products",
+        f"- weights: {weights}",
     ]
     if scores is not None:
         how = f"beam {scores.beam}, α 0.6" if scores.beam > 1 else "greedy"
         lines += [
             "\n## Scores on the validation data\n",
-            f"- perplexity {scores.perplexity:.3f} a token, without label smoothing",
+            f"- perplexity {scores.perplexity:.3f} per token, without label smoothing",
         ]
         for metric, value in scores.metrics.items():
             notes = [metric.method, f"{how}, the first {scores.sentences} sentences"]

@@ -1,4 +1,4 @@
-"""What a run learns from: the task and its files, remembered in the run."""
+"""The task and the training and validation files of a run, recorded in `inputs.json`."""
 
 import filecmp
 import json
@@ -21,19 +21,19 @@ BUILTIN: dict[grammar.Split, int] = {"train": 60_000, "valid": 1000, "test": 100
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run learns from."""
+    """The task of a run and its files."""
 
     train: Text
     valid: Text | None = None
     builtin: bool = False
     task: Task = TRANSLATION
-    stdin: bool = False  # one of the files is yet to be read from standard input
+    stdin: bool = False  # one of the files is still to be copied from standard input
 
 
 def given_inputs(
     run: Run, task: Task, train: tuple[Path, ...], valid: tuple[Path, ...] = ()
 ) -> Inputs:
-    """The files of the command line; standard input becomes a file of the run."""
+    """The files named on the command line; standard input is replaced by its copy in the run."""
     dash = Path(STDIN)
     if dash in train and dash in valid:
         raise InputError(
@@ -50,7 +50,7 @@ def given_inputs(
 
 
 def write_text(run: Run, inputs: Inputs, log: Log) -> None:
-    """Leaves in the run what of its text is in no file: the built-in corpus, standard input."""
+    """Writes the built-in corpus, or a copy of standard input, into the run."""
     if inputs.builtin:
         generate_builtin(run, log)
     if inputs.stdin and not (run.stdin.exists() and sys.stdin.isatty()):
@@ -58,16 +58,16 @@ def write_text(run: Run, inputs: Inputs, log: Log) -> None:
         with atomic.file(run.stdin) as aside:
             keep_stdin(aside)
             if run.stdin.exists() and not aside.stat().st_size:
-                shutil.copyfile(run.stdin, aside)  # nothing came: it is as it was
+                shutil.copyfile(run.stdin, aside)  # standard input is empty: keep the earlier copy
             elif run.stdin.exists() and run.begun and not filecmp.cmp(aside, run.stdin, False):
                 raise InputError(
-                    f"{run.directory} was begun with other text than standard input has: continue "
-                    "it with the same, or train into another directory"
+                    f"{run.directory} was started with other text than standard input has: "
+                    "continue it with the same text, or train into another directory"
                 )
 
 
 def write_inputs(run: Run, inputs: Inputs) -> None:
-    """Remembers the files, so that `transduce train RUN` alone continues."""
+    """Records the files, so that `transduce train RUN` can continue without naming them."""
     content: dict[str, object] = {
         name: text and {"sources": [*map(str, text.sources)], "targets": [*map(str, text.targets)]}
         for name, text in (("train", inputs.train), ("valid", inputs.valid))
@@ -78,7 +78,7 @@ def write_inputs(run: Run, inputs: Inputs) -> None:
 
 
 def read_inputs(run: Run) -> Inputs:
-    """The files of a run that has begun; InputError if they are not known any more."""
+    """The files of an existing run; raises InputError if `inputs.json` is damaged."""
     try:
         content = json.loads(run.inputs.read_text("utf-8"))
         if content["builtin"]:
@@ -99,13 +99,13 @@ def _text(content: Mapping[str, list[str]]) -> Text:
 
 
 def builtin_inputs(run: Run) -> Inputs:
-    """The built-in corpus, as files of the run."""
+    """The built-in corpus, which is written into the run."""
     train, valid = (Text((run.builtin(split),)) for split in ("train", "valid"))
     return Inputs(train, valid, builtin=True)
 
 
 def generate_builtin(run: Run, log: Log) -> None:
-    """Writes the built-in corpus into the run, for the run and for whoever wants to read it."""
+    """Writes the built-in corpus into the run as TSV files, unless they are there."""
     for split, count in BUILTIN.items():
         file = run.builtin(split)
         if file.exists():

@@ -11,7 +11,7 @@ from transduce.train.inputs import Inputs, write_inputs, write_text
 from transduce.train.loop import Trainer
 from transduce.train.prepare import prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
-from transduce.train.progress import Display, clock, display
+from transduce.train.progress import Display, choose_display, clock
 from transduce.train.publish import described, publish
 from transduce.train.run import (
     Run,
@@ -25,35 +25,37 @@ from transduce.train.state import Position
 
 
 def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> int | None:
-    """Trains, or continues, a run to its end; or returns the step at which a signal stopped it."""
+    """Trains a run to its end, continuing from its last checkpoint; or returns the step at which a
+    signal stopped it.
+    """
     keep_memory()
     with join() as processes:
-        show = display(config.train.steps, processes.first)
+        display = choose_display(config.train.steps, processes.first)
         try:
             with run.locked() if processes.first else nullcontext():
-                if processes.from_first(lambda: _prepare(run, config, inputs, show)) == READY:
-                    return _train(run, config, processes, show, stop, inputs)
+                if processes.from_first(lambda: _prepare(run, config, inputs, display)) == READY:
+                    return _train(run, config, processes, display, stop, inputs)
         finally:
-            show.close()
+            display.close()
     return None
 
 
 READY, FINISHED = "ready", "finished"
 
 
-def _prepare(run: Run, config: Config, inputs: Inputs, show: Display) -> str:
-    """Makes the data, unless the run is finished: then nothing is changed."""
+def _prepare(run: Run, config: Config, inputs: Inputs, display: Display) -> str:
+    """Prepares the data; a finished run is not changed."""
     check_same_settings(run, config)
     finished = finished_at(run, config.train)
     if not finished:
-        write_text(run, inputs, show.log)
+        write_text(run, inputs, display.log)
         write_inputs(run, inputs)
     if not finished or run.data.exists():
-        prepare(run, config.data, inputs, show.log, show.preparing)
+        prepare(run, config.data, inputs, display.log, display.preparing)
     if not finished:
         return READY
     more = "train.steps" if finished.step >= config.train.steps else "train.patience"
-    show.log(
+    display.log(
         f"{run.directory} is finished, at step {finished.step:,}, and its model is {run.model}: "
         f"raise {more} to train it further"
     )
@@ -61,7 +63,7 @@ def _prepare(run: Run, config: Config, inputs: Inputs, show: Display) -> str:
 
 
 def finished_at(run: Run, settings: TrainConfig) -> Position | None:
-    """The last position of a run that has nothing left to do; None if it has."""
+    """The last position of a finished run; None if steps are left."""
     final = [entry["step"] for entry in read_metrics(run.metrics) if entry.get("event") == "final"]
     if not final or not run.model.is_dir():
         return None
@@ -76,7 +78,7 @@ def _train(
     run: Run,
     config: Config,
     processes: Processes,
-    show: Display,
+    display: Display,
     stop: StopSignal,
     inputs: Inputs,
 ) -> int | None:
@@ -84,9 +86,9 @@ def _train(
     config = with_vocabulary(config, data.tokenizer)
     if processes.first:
         write_config(run.config, config)
-    trainer = Trainer(run, config, data, processes, show)
+    trainer = Trainer(run, config, data, processes, display)
     try:
-        show.log(
+        display.log(
             f"{count_parameters(trainer.learner.model):,} parameters, vocabulary "
             f"{data.tokenizer.vocab_size:,}, {len(data.train):,} training pairs"
         )
@@ -99,22 +101,22 @@ def _train(
 
 
 def finish(trainer: Trainer, inputs: Inputs) -> None:
-    """Publishes the mean of the last checkpoints, or the moving average where one is kept."""
+    """Writes RUN/model: the average of the last checkpoints, or the EMA if `train.ema` is set."""
     run, config, processes = trainer.run, trainer.config, trainer.processes
-    show, network, position = trainer.display, trainer.learner.model, trainer.position
-    weights, what = trainer.learner.average, "moving average"
+    display, network, position = trainer.display, trainer.learner.model, trainer.position
+    weights, name = trainer.learner.average, "moving average"
     if not weights:
         last, folder = config.train.average, run.checkpoints
         names = processes.from_first(
-            lambda: " ".join(path.name for path in state.usable(folder, last, show.log))
+            lambda: " ".join(path.name for path in state.usable(folder, last, display.log))
         )
         paths = [folder / name for name in names.split()]
-        weights, what = state.average(paths), described(paths)
+        weights, name = state.average(paths), described(paths)
     trainer.put(weights)
     scores = publish(
-        run, config, inputs, trainer.data, network, what, position, processes, run.model
+        run, config, inputs, trainer.data, network, name, position, processes, run.model
     )
     assert scores
-    trainer.log_scores(what, scores)
-    trainer.record(event="final", what=what, **scores.entry())
-    show.log(f"{run.model}: ready, after {clock(position.seconds)} of training")
+    trainer.log_scores(name, scores)
+    trainer.record(event="final", what=name, **scores.entry())
+    display.log(f"{run.model}: ready, after {clock(position.seconds)} of training")

@@ -1,4 +1,4 @@
-"""The training loop: step, report, validate, save; rollback when a number is not finite."""
+"""The training loop: step, report, validate, save; rollback on infinite or NaN values."""
 
 import math
 import time
@@ -28,7 +28,7 @@ MOST_ROLLBACKS = 3
 
 
 class NotFiniteError(Exception):
-    """A loss, a gradient or a weight that is infinite or not a number."""
+    """A loss, a gradient or a weight is infinite or NaN."""
 
     def __init__(self, what: str, step: int) -> None:
         super().__init__(f"{what} not finite at step {step:,}")
@@ -36,7 +36,7 @@ class NotFiniteError(Exception):
 
 
 class Trainer:
-    """One process's part in one run."""
+    """The training loop of one process."""
 
     def __init__(
         self, run: Run, config: Config, data: Prepared, processes: Processes, display: Display
@@ -70,9 +70,9 @@ class Trainer:
         return state.load_newest(self.run.checkpoints, self.learner, log, self.processes)
 
     def train(self, stop: StopSignal) -> bool:
-        """Steps until the last, or until a stop is requested; True if training ended by itself.
+        """Trains until the last step or until a stop is requested; True if training is complete.
 
-        Either way the work is saved.
+        A checkpoint is saved in both cases.
         """
         while True:
             try:
@@ -107,7 +107,7 @@ class Trainer:
         return True
 
     def _batches(self) -> Iterator[tuple[Indices, bool]]:
-        """The batches from the present position on, and whether each is its epoch's last."""
+        """The batches from the current position on, and whether each is the last of its epoch."""
         settings = self.config.train
         while not self.position.is_last(settings):
             plan = self.batching.epoch(self.position.epoch)
@@ -119,16 +119,16 @@ class Trainer:
     def _step(
         self, batch: Indices, epoch_ends: bool, stop: StopSignal, overdue: bool, window: "_Window"
     ) -> tuple[bool, bool]:
-        """One update; whether a stop is requested and a checkpoint overdue, for all processes."""
+        """One update; whether any process requests a stop, and whether a checkpoint is overdue."""
         began = time.perf_counter()
         settings, position = self.config.train, self.position
         self.learner.model.train()
         seed_step(settings.seed, position.step + 1, self.processes.rank, position.rollbacks)
-        mine = self.gradient.of(self.data.train, batch)
+        sums = self.gradient.of(self.data.train, batch)
         norm = self.learner.gradient_norm()
         flags = float(stop.received is not None), float(overdue and self.processes.first)
         smoothed, nll, sum_of_norms, stopped, late = self.processes.sum(
-            [mine.smoothed, mine.nll, float(norm), *flags]
+            [sums.smoothed, sums.nll, float(norm), *flags]
         )
         for value, what in ((smoothed, "the loss is"), (sum_of_norms, "the gradient is")):
             if not math.isfinite(value):
@@ -149,7 +149,7 @@ class Trainer:
         return bool(stopped), bool(late)
 
     def _check_state(self) -> None:
-        """Raises NotFiniteError, in all processes, rather than validate or save such weights."""
+        """Raises NotFiniteError in all processes if a weight or a moment of any is not finite."""
         (bad,) = self.processes.sum([float(not self.learner.is_finite())])
         if bad:
             raise NotFiniteError("the weights are", self.position.step)
@@ -210,7 +210,7 @@ class Trainer:
         window.clear()
 
     def _validate(self) -> None:
-        """Scores the present weights, or their moving average where one is kept."""
+        """Scores the current weights, or their exponential moving average if there is one."""
         began = time.perf_counter()
         settings = self.config.train
         with self._averaged():
@@ -229,13 +229,13 @@ class Trainer:
             self.display.log(f"no improvement in {patience} validations: stopping here")
 
     def score(self, search: Search = GREEDY) -> ValidationScores:
-        """The present weights on the validation data."""
+        """Scores the current weights on the validation data."""
         sentences = self.config.train.bleu_sentences
         return validate(self.learner.model, self.data, sentences, self.processes, search)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
-        """Within it, the weights are their moving average, where one is kept."""
+        """Temporarily replaces the weights by their exponential moving average, if there is one."""
         mean = self.learner.average
         held = {name: self.learner.parameters[name].detach().clone() for name in mean}
         self.put(mean)
@@ -245,13 +245,13 @@ class Trainer:
             self.put(held)
 
     def put(self, weights: dict[str, torch.Tensor]) -> None:
-        """Makes these the present weights."""
+        """Copies weights into the network."""
         with torch.no_grad():
             for name, weight in weights.items():
                 self.learner.parameters[name].copy_(weight)
 
-    def log_scores(self, what: str, scores: ValidationScores, best: bool = False) -> None:
-        self.display.log(f"{what}: {scores}" + ("  (best so far)" if best else ""))
+    def log_scores(self, name: str, scores: ValidationScores, best: bool = False) -> None:
+        self.display.log(f"{name}: {scores}" + ("  (best so far)" if best else ""))
 
     def _save(self, scheduled: bool) -> None:
         if self.processes.first:

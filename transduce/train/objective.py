@@ -1,4 +1,4 @@
-"""One step: the gradient of a batch, and what is reported of it."""
+"""The gradient and the loss of one batch."""
 
 import contextlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transduce.train.processes import Processes
 
 
 class Objective(nn.Module):
-    """The network with its loss: what is differentiated."""
+    """The network and its loss as one module, for DistributedDataParallel and torch.compile."""
 
     def __init__(self, network: Network, smoothing: float) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Objective(nn.Module):
         self.smoothing = smoothing
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The sums over target tokens of the loss with and without smoothing."""
+        """The loss summed over target tokens, with and without label smoothing."""
         loss = self.network.loss(batch, self.smoothing)
         return loss.smoothed, loss.nll
 
@@ -38,12 +38,12 @@ class StepResult:
 
 
 class Gradient:
-    """Computes the gradient of whole batches, in parts, on one process or many."""
+    """Computes the gradient of a batch in micro-batches, in one process or several."""
 
     def __init__(
         self, network: Network, config: TrainConfig, processes: Processes, parts: int = 1
     ) -> None:
-        """`parts` is in how many micro-batches each process computes its share of a batch."""
+        """`parts` is the number of micro-batches per process."""
         self.processes = processes
         self.parts = parts
         self.dtype = precision(config.precision, processes.device)
@@ -58,10 +58,10 @@ class Gradient:
         self.objective = objective
 
     def of(self, store: Store, batch: Indices) -> StepResult:
-        """Leaves in every parameter the gradient of the mean loss of the batch's target tokens.
+        """Sets every parameter's gradient to that of the mean loss per target token of the batch.
 
-        The batch is the same whatever the number of processes: each takes its parts of it, and
-        each knows how many tokens the whole of it has, so that the mean is over all of them.
+        The batch does not depend on the number of processes: each computes its micro-batches and
+        divides by the number of target tokens of the whole batch.
         """
         world, rank = self.processes.world, self.processes.rank
         tokens = target_tokens(store, batch)
@@ -72,7 +72,7 @@ class Gradient:
             last = number == len(mine) - 1
             if len(part) == 0 and not (last and world > 1):
                 continue
-            # a process without a share still takes part in the reduction, with a gradient of zero
+            # a process without sentences still joins the all-reduce, with a gradient of zero
             scale = world / tokens if len(part) else 0.0
             sums = self._backward(collate(store, part if len(part) else batch[:1]), scale, last)
             if len(part):
@@ -81,8 +81,10 @@ class Gradient:
 
     def _backward(self, batch: Batch, scale: float, last: bool) -> tuple[float, float]:
         batch = batch.to(self.processes.device)
-        quiet = self.parallel.no_sync() if self.parallel and not last else contextlib.nullcontext()
-        with quiet:
+        no_sync = (
+            self.parallel.no_sync() if self.parallel and not last else contextlib.nullcontext()
+        )
+        with no_sync:
             with autocast(self.processes.device, self.dtype):
                 smoothed, nll = (self.parallel or self.objective)(batch)
             (smoothed * scale).backward()
@@ -90,7 +92,7 @@ class Gradient:
 
 
 def precision(setting: str, device: torch.device) -> torch.dtype:
-    """The type that matrix products are computed in."""
+    """The dtype of matrix products."""
     if setting == "auto":
         supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if supported else torch.float32
@@ -104,6 +106,6 @@ def autocast(device: torch.device, dtype: torch.dtype) -> contextlib.AbstractCon
 
 
 def seed_step(seed: int, step: int, rank: int, rollbacks: int) -> None:
-    """Makes the step's dropout a function of where in which run it is."""
+    """Makes the dropout of a step a function of (seed, step, rank, rollbacks)."""
     words = np.random.SeedSequence([seed, step, rank, rollbacks]).generate_state(2)
     torch.manual_seed(int(words[0]) << 32 | int(words[1]))

@@ -20,9 +20,9 @@ from transduce.tokenizer import Tokenizer
 from transduce.train.inputs import Inputs
 from transduce.train.run import Run
 
-Progress = Callable[[str, int], None]  # what is being done, and how many examples of it are
+Progress = Callable[[str, int], None]  # the current stage, and the number of examples so far
 
-HELD_OUT = 1000  # examples of the training data, when no validation data is given
+HELD_OUT = 1000  # training examples used for validation if no validation data is given
 HELD_OUT_EVERY = 50
 
 
@@ -38,7 +38,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Origin:
-    """What the data of a run is prepared from."""
+    """What the vocabulary and the encoded data of a run were made from."""
 
     task: str
     text: str  # fingerprint
@@ -46,9 +46,9 @@ class Origin:
 
 
 def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress) -> Prepared:
-    """Makes whatever of the run's data is not there yet, or was made from something else.
+    """Learns the vocabulary and encodes the corpora, unless that was done from the same text.
 
-    Raises InputError if the run has been trained with other text.
+    Raises InputError if the run was trained with other text or data settings.
     """
     with _written(run):
         return _prepare(run, config, inputs, log, progress)
@@ -56,13 +56,13 @@ def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Pr
 
 @contextmanager
 def _written(run: Run) -> Iterator[None]:
-    """What the disk refuses, as a sentence."""
+    """Raises InputError for an OSError such as a full disk."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"the data of {run.directory} cannot be written: {error.strerror}: make room, and the "
-            "same command continues"
+            f"the data of {run.directory} cannot be written: {error.strerror}: free some space, "
+            "and the same command continues"
         ) from None
 
 
@@ -100,7 +100,7 @@ def _prepare(
 
 
 def reopen(run: Run) -> Prepared:
-    """What `prepare` has left in a run."""
+    """The data that `prepare` made."""
     known = _read_origin(run)
     task = task_of(known[0].task) if known else TRANSLATION
     stores = (Store.open(run.data / name) for name in ("train", "valid"))
@@ -112,7 +112,7 @@ def rules_of(config: DataConfig) -> Rules:
 
 
 def _discard_other(run: Run, origin: Origin, log: Log) -> None:
-    """Deletes data that was prepared from something else; InputError if it was trained on."""
+    """Deletes data made from other text or settings; raises InputError if it was trained on."""
     known = _read_origin(run)
     before = known[0] if known else _origin_of_store(run, origin)
     if before == origin:
@@ -120,11 +120,11 @@ def _discard_other(run: Run, origin: Origin, log: Log) -> None:
     if run.begun and before is not None:
         what = "other text" if before.text != origin.text else "another task or other data settings"
         raise InputError(
-            f"{run.directory} was begun with {what}: continue it with the same files and "
+            f"{run.directory} was started with {what}: continue it with the same files and "
             "settings, or train into another directory"
         )
     if run.begun:
-        return  # its data was deleted or is damaged: it is made again with the same vocabulary
+        return  # its data was deleted or is damaged: encode again with the same vocabulary
     if run.tokens.exists():
         log(f"{run.tokens} was learned from other text or with other settings: learning it again")
     run.tokens.unlink(missing_ok=True)
@@ -144,7 +144,7 @@ def _write_origin(run: Run, origin: Origin, tokenizer: Tokenizer) -> None:
 
 
 def _read_origin(run: Run) -> tuple[Origin, str] | None:
-    """What the data was prepared from, and the vocabulary's checksum; None if it is not known."""
+    """The recorded origin and the vocabulary's checksum; None if missing or damaged."""
     try:
         content = json.loads(run.prepared.read_text("utf-8"))
         settings = DataConfig(**content["settings"])
@@ -154,7 +154,7 @@ def _read_origin(run: Run) -> tuple[Origin, str] | None:
 
 
 def _origin_of_store(run: Run, origin: Origin) -> Origin | None:
-    """The same of a store, which does not say how large a vocabulary was asked for."""
+    """The origin according to the store, which does not record `data.vocab_size`."""
     try:
         meta = Store.open(run.data / "train").meta
     except InputError:
@@ -169,7 +169,7 @@ def _origin_of_store(run: Run, origin: Origin) -> Origin | None:
 
 
 def _vocabulary(run: Run, log: Log) -> Tokenizer | None:
-    """The vocabulary of the run; None if it has to be learned."""
+    """The tokenizer of the run; None if it has to be learned."""
     if not run.tokens.exists() and not run.begun:
         return None
     known = _read_origin(run)
@@ -181,13 +181,13 @@ def _vocabulary(run: Run, log: Log) -> Tokenizer | None:
     except UserError as error:
         problem = str(error)
     if run.begun:
-        raise InputError(f"{problem}: put it back, or train into another directory")
+        raise InputError(f"{problem}: restore it, or train into another directory")
     log(f"{problem}: learning it again")
     return None
 
 
 def _store(run: Run, name: str, origin: Origin, tokenizer: Tokenizer, log: Log) -> Store | None:
-    """An encoded corpus of the run; None if it has to be made."""
+    """An encoded corpus of the run; None if it has to be encoded."""
     if not (run.data / name).exists():
         return None
     try:
@@ -197,12 +197,15 @@ def _store(run: Run, name: str, origin: Origin, tokenizer: Tokenizer, log: Log) 
         return None
     if (store.meta.fingerprint, store.meta.vocabulary) == (origin.text, tokenizer.checksum):
         return store
-    log(f"{run.data / name} was encoded from other text or with another vocabulary: once more")
+    log(
+        f"{run.data / name} was encoded from other text or with another vocabulary: "
+        "encoding it again"
+    )
     return None
 
 
 class _Corpus:
-    """Training and validation examples; the latter are held out where no files are given."""
+    """Training and validation examples; without validation files, some examples are held out."""
 
     def __init__(self, inputs: Inputs, rules: Rules) -> None:
         self.task, self.inputs, self.rules = inputs.task, inputs, rules
@@ -218,14 +221,14 @@ class _Corpus:
             self.task.check_validation(self.inputs.train, self.inputs.valid)
 
     def texts(self, progress: Callable[[int], None]) -> Iterator[str]:
-        """What a vocabulary is learned from."""
+        """The texts that the vocabulary is learned from."""
         for number, example in enumerate(keep(self.train(), self.rules, Tally()), 1):
             if number % 1000 == 0:
                 progress(number)
             yield from example
 
     def train(self, log: Log = silent) -> Iterator[Example]:
-        """Of those held out, no other example with the same first side is left either."""
+        """The training examples, without those whose source is held out for validation."""
         examples = self.task.read(self.inputs.train, log)
         if self.inputs.valid:
             return examples
@@ -236,7 +239,7 @@ class _Corpus:
         if self.inputs.valid:
             return self.task.read(self.inputs.valid, log)
         count = len(self.held_out)
-        log(f"no validation data given: {count:,} training pairs are held out for it")
+        log(f"no validation data given: {count:,} training pairs are held out")
         return iter(self.held_out)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""One process or several that train together: what they share, and when they stop."""
+"""One or several training processes: communication between them, and stop signals."""
 
 import os
 import signal
@@ -17,26 +17,26 @@ from torch.distributed.rendezvous import rendezvous
 
 from transduce.errors import UserError
 
-TIMEOUT = timedelta(minutes=30)  # of a reduction: the first process may be validating
+TIMEOUT = timedelta(minutes=30)  # of an all-reduce: rank 0 may be decoding validation sentences
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train together; torchrun sets them up."""
+    """This process and its group, which torchrun started."""
 
     rank: int
     world: int
     device: torch.device
-    store: PrefixStore | None = None  # None: there is one process
+    store: PrefixStore | None = None  # None if there is only one process
     _decisions: Iterator[int] = field(default_factory=count, repr=False)
 
     @property
     def first(self) -> bool:
-        """Whether this is the one process that writes."""
+        """Whether this is rank 0, the only process that writes."""
         return self.rank == 0
 
     def sum(self, values: list[float]) -> list[float]:
-        """The sum over all processes of each number."""
+        """Each number summed over all processes."""
         if self.world == 1:
             return values
         total = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -44,9 +44,9 @@ class Processes:
         return total.tolist()
 
     def from_first(self, decide: Callable[[], str]) -> str:
-        """What `decide` returns in the first process; the others wait for it without a limit.
+        """Calls `decide` in rank 0 only; all processes return its result. Waits without a timeout.
 
-        Raises UserError in the others if it raises in the first.
+        If it raises in rank 0, the others raise UserError.
         """
         if self.store is None:
             return decide()
@@ -61,17 +61,17 @@ class Processes:
             while not self.store.check([key]):
                 time.sleep(0.1)
             outcome = self.store.get(key).decode("utf-8")
-        except distributed.DistError:  # the first process held the store, and is gone
+        except distributed.DistError:  # rank 0 served the store and has ended
             outcome = "failed"
         if outcome == "failed":
             raise UserError("the first process has stopped: its own message says why")
-        distributed.barrier()  # the first process may hold the store: it stays until all have read
+        distributed.barrier()  # rank 0 may serve the store: it must not end before all have read
         return outcome.removeprefix("decided ")
 
 
 @contextmanager
 def join() -> Iterator[Processes]:
-    """Joins the processes that torchrun started; one process alone needs no others."""
+    """Joins the process group if torchrun started one."""
     world, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     local = int(os.environ.get("LOCAL_RANK", "0"))
     gpu = torch.cuda.is_available()
@@ -81,7 +81,7 @@ def join() -> Iterator[Processes]:
     if world == 1:
         yield Processes(0, 1, device)
         return
-    # A restarted group must not read the addresses that the group before it left in the store.
+    # A restarted group must not read the addresses that the previous group left in the store.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     shared, _, _ = next(rendezvous("env://", timeout=TIMEOUT))
     store = PrefixStore(f"attempt-{attempt}", shared)
@@ -95,7 +95,7 @@ def join() -> Iterator[Processes]:
 
 
 class StopSignal:
-    """SIGTERM and Ctrl-C: they interrupt at once, or when a training step is done and saved."""
+    """SIGTERM and Ctrl-C stop at once, or, while training, after the current step is saved."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -103,7 +103,7 @@ class StopSignal:
 
     @contextmanager
     def handled(self) -> Iterator["StopSignal"]:
-        """Within it both signals raise KeyboardInterrupt, unless they are deferred."""
+        """Installs handlers: both signals raise KeyboardInterrupt unless they are deferred."""
         signals = (signal.SIGTERM, signal.SIGINT)
         before = {number: signal.signal(number, self._receive) for number in signals}
         try:
@@ -114,7 +114,7 @@ class StopSignal:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Within it a signal only sets `received`; a second Ctrl-C interrupts all the same."""
+        """A signal only sets `received`; a second Ctrl-C still raises KeyboardInterrupt."""
         self._deferring = True
         try:
             yield

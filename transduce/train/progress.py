@@ -1,4 +1,4 @@
-"""What a person sees of training: a live bar on a terminal, plain lines in a log."""
+"""Progress of training on stderr: a progress bar on a terminal, otherwise plain lines."""
 
 import sys
 import time
@@ -12,13 +12,13 @@ import click
 
 @dataclass(frozen=True)
 class Report:
-    """The last few steps, in numbers."""
+    """The metrics of the last few steps."""
 
     step: int
     steps: int
     epoch: int
-    loss: float  # smoothed, a token
-    perplexity: float  # without smoothing
+    loss: float  # per token, with label smoothing
+    perplexity: float  # without label smoothing
     learning_rate: float
     tokens_per_second: float
     seconds_left: float
@@ -32,13 +32,13 @@ class Report:
 
 
 class Display:
-    """Where progress goes; this one shows nothing, as every process but the first does."""
+    """Where progress is shown; this base class shows nothing, for every process but rank 0."""
 
     def log(self, message: str) -> None:
-        """A sentence for people."""
+        """A message."""
 
-    def preparing(self, what: str, pairs: int) -> None:
-        """How far reading or encoding is."""
+    def preparing(self, stage: str, pairs: int) -> None:
+        """Progress of reading or encoding the text."""
 
     def report(self, report: Report) -> None:
         """The last few steps."""
@@ -47,29 +47,29 @@ class Display:
         """One more step is done."""
 
     def close(self) -> None:
-        """Leaves the terminal as it was."""
+        """Removes the progress bar."""
 
 
 class PlainDisplay(Display):
     """Plain lines on stderr."""
 
     def __init__(self) -> None:
-        self._spoke = time.monotonic()
+        self._reported = time.monotonic()
 
     def log(self, message: str) -> None:
         click.echo(message, err=True)
 
-    def preparing(self, what: str, pairs: int) -> None:
-        if time.monotonic() - self._spoke > 10:
-            self._spoke = time.monotonic()
-            self.log(f"{what}: {pairs:,} pairs")
+    def preparing(self, stage: str, pairs: int) -> None:
+        if time.monotonic() - self._reported > 10:
+            self._reported = time.monotonic()
+            self.log(f"{stage}: {pairs:,} pairs")
 
     def report(self, report: Report) -> None:
         self.log(str(report))
 
 
 class LiveDisplay(Display):
-    """A live bar, with messages above it."""
+    """A progress bar, with messages above it."""
 
     def __init__(self, steps: int) -> None:
         from rich.console import Console
@@ -90,8 +90,8 @@ class LiveDisplay(Display):
     def log(self, message: str) -> None:
         self._bar.console.print(message, highlight=False, markup=False)
 
-    def preparing(self, what: str, pairs: int) -> None:
-        self._bar.update(self._task, description=f"{what}: {pairs:,} pairs")
+    def preparing(self, stage: str, pairs: int) -> None:
+        self._bar.update(self._task, description=f"{stage}: {pairs:,} pairs")
 
     def report(self, report: Report) -> None:
         self._bar.update(self._task, description=str(report), total=report.steps)
@@ -103,15 +103,15 @@ class LiveDisplay(Display):
         self._bar.stop()
 
 
-def display(steps: int, first: bool) -> Display:
-    """The display for this process and the place that its output goes to."""
+def choose_display(steps: int, first: bool) -> Display:
+    """The display of this process; stderr may be a terminal or not."""
     if not first:
         return Display()
     return LiveDisplay(steps) if sys.stderr.isatty() else PlainDisplay()
 
 
 class TensorBoard:
-    """The same numbers for TensorBoard, where it is installed."""
+    """Writes the metrics for TensorBoard, if it is installed."""
 
     def __init__(self, directory: Path, step: int) -> None:
         try:

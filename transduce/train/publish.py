@@ -1,4 +1,4 @@
-"""The result of a run, §6.1: the mean of its last checkpoints, scored, as a model directory."""
+"""§6.1: the averaged checkpoints of a run are scored and written as a model directory."""
 
 import re
 from pathlib import Path
@@ -35,9 +35,9 @@ def publish(
     dtype: DType = "float32",
     note: str = "",
 ) -> ValidationScores | None:
-    """Scores a network on the validation data, if they are there, and writes a model directory.
+    """Scores a network on the validation data, if there is any, and writes a model directory.
 
-    `weights` says what they are, and `note` is what the card ends with.
+    `weights` describes how the weights were made, for the card; `note` is appended to the card.
     """
     scores = None
     if data:
@@ -60,13 +60,13 @@ def publish(
 
 
 def described(checkpoints: list[Path]) -> str:
-    """What the mean of these checkpoints is called."""
+    """A description of the average of these checkpoints, for the card."""
     steps = ", ".join(f"{step_of(path):,}" for path in checkpoints)
     return f"mean of {len(checkpoints)} checkpoint{'s' * (len(checkpoints) > 1)} (steps {steps})"
 
 
 def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
-    """What a model directory has besides the network: its vocabulary and its shortlist."""
+    """The files of a model directory besides the weights: vocabulary and shortlist."""
     files = {"tokens.model": run.tokens.read_bytes()}
     if data is None:
         return files
@@ -76,10 +76,10 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
 
 
 def languages_of(inputs: Inputs) -> dict[str, str]:
-    """The two languages, where names tell them.
+    """The two language codes, if file names contain them.
 
-    These are names such as train.en.gz and train.de.gz, or, of a file that has both sides, its
-    own or its folder's: corpus-en-de.
+    They are taken from names like train.en.gz and train.de.gz or, for a file with both sides,
+    from the name of the file or its directory, like corpus-en-de.
     """
     codes: tuple[str, ...] = ()
     if inputs.builtin:
@@ -96,6 +96,6 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
 
 
 def _suffix(file: File) -> str:
-    """The language code at the end of a file's name: train.en, train.en.txt.gz."""
+    """The language code at the end of a file name such as train.en or train.en.txt.gz."""
     parts = [part for part in str(file).split(".")[1:] if part not in ("gz", "xz", "txt")]
     return parts[-1] if parts and 2 <= len(parts[-1]) <= 3 else ""

@@ -1,4 +1,4 @@
-"""The run directory: what it holds, who may write to it, and its record."""
+"""The run directory: its files, its lock, its settings and `metrics.jsonl`."""
 
 import fcntl
 import json
@@ -17,9 +17,9 @@ from transduce.log import Log
 from transduce.tokenizer import Tokenizer
 
 CHECKPOINT_FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
-DERIVED = "model.vocab_size"  # what the corpus supports of data.vocab_size
+DERIVED = "model.vocab_size"  # data.vocab_size, or less if the corpus is too small for it
 
-# What may change between a run's beginning and its continuation without changing its results.
+# Settings that may differ when a run is continued.
 FREE = {
     "train.steps",
     "train.log_steps",
@@ -35,7 +35,7 @@ FREE = {
 
 @dataclass(frozen=True)
 class Run:
-    """Where everything of a run is."""
+    """The paths of a run directory."""
 
     directory: Path
 
@@ -44,12 +44,12 @@ class Run:
         return self.directory / "config.toml"
 
     def builtin(self, split: str) -> Path:
-        """A part of the built-in corpus, where the run uses it."""
+        """A split of the built-in corpus, if the run uses it."""
         return self.directory / "text" / f"{split}.tsv"
 
     @property
     def stdin(self) -> Path:
-        """What was read from standard input, where text was."""
+        """A copy of standard input, if the run read text from there."""
         return self.directory / "text" / "stdin"
 
     @property
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def prepared(self) -> Path:
-        """What vocabulary and data were made from."""
+        """Records what the vocabulary and the encoded data were made from."""
         return self.directory / "prepared.json"
 
     @property
@@ -87,12 +87,15 @@ class Run:
 
     @property
     def begun(self) -> bool:
-        """Whether there is something trained in it."""
+        """Whether it has a checkpoint or a model."""
         return self.model.exists() or any(self.checkpoints.glob("step-*"))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the run for this process; the lock falls with the process, however that ends."""
+        """Locks the run for this process; the system releases the lock when the process ends.
+
+        Raises UserError if another process holds it.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         with self.lock.open("a+", encoding="utf-8", errors="replace") as file:
             try:
@@ -110,30 +113,30 @@ class Run:
 
 
 def is_run(directory: Path) -> bool:
-    """Whether training has begun here."""
+    """Whether a directory is that of a run."""
     run = Run(directory)
     return any(file.exists() for file in (run.config, run.metrics, run.inputs))
 
 
 def check_same_settings(run: Run, config: Config) -> None:
-    """Raises ConfigError if a run has been trained with other settings."""
+    """Raises ConfigError if a run was started with other settings."""
     if run.begun and run.config.exists():
         begun = flat(read_config(run))
         for name, value in flat(config).items():
             if begun.get(name) != value and name not in FREE | {DERIVED}:
                 raise ConfigError(
-                    f"{run.directory} was begun with {name} = {begun.get(name)!r}, not {value!r}: "
-                    "continue it with the same settings, or train into another directory"
+                    f"{run.directory} was started with {name} = {begun.get(name)!r}, not {value!r}"
+                    ": continue it with the same settings, or train into another directory"
                 )
 
 
 def with_vocabulary(config: Config, tokenizer: Tokenizer) -> Config:
-    """The settings with a network as large as the vocabulary that the corpus supports."""
+    """The settings with `model.vocab_size` set to the size of the learned vocabulary."""
     return config.replace(model=config.model.replace(vocab_size=tokenizer.vocab_size))
 
 
 def read_config(run: Run) -> Config:
-    """The settings that a run began with."""
+    """The settings that a run was started with."""
     return config_of(read_toml(run.config))
 
 
@@ -154,7 +157,7 @@ def differences(config: Config) -> dict[str, Any]:
 
 
 def write_config(file: Path, config: Config) -> None:
-    """All settings, also those that are the paper's, as TOML."""
+    """Writes all settings as TOML, defaults included."""
     lines = ["# Every setting of this run. `transduce train` on this directory continues it.\n"]
     for section, settings in config.model_dump(mode="json", exclude_none=True).items():
         lines.append(f"[{section}]\n")
@@ -164,7 +167,7 @@ def write_config(file: Path, config: Config) -> None:
         aside.write_text("".join(lines), "utf-8")
 
 
-# What an entry of metrics.jsonl has besides its step.
+# The numbers that an entry of metrics.jsonl must have besides its step, by event.
 EVENTS: dict[str | None, tuple[str, ...]] = {
     "train": ("epoch", "tokens", "seconds", "loss"),
     "validation": ("nll", "perplexity"),
@@ -173,20 +176,23 @@ EVENTS: dict[str | None, tuple[str, ...]] = {
 
 
 class Metrics:
-    """metrics.jsonl: one JSON object a line, kept in step with the checkpoint that continues it."""
+    """metrics.jsonl: one JSON object per line."""
 
     def __init__(self, file: Path, step: int, log: Log) -> None:
-        """Entries after `step` were made by work that was lost, and will be made again.
+        """Removes the entries after `step`, the checkpoint to continue from: they will be repeated.
 
-        A damaged file is kept under another name; what can be read of it is continued.
+        A damaged file is kept under another name, and its readable entries are copied.
         """
         kept = [line for line in read_metrics(file) if line["step"] <= step]
         if file.exists():
-            *whole, _cut = file.read_bytes().split(b"\n")
-            if len(whole) > len(read_metrics(file)):
+            *complete, _rest = file.read_bytes().split(b"\n")
+            if len(complete) > len(read_metrics(file)):
                 aside = file.with_name(f"{file.name}.damaged")
                 file.replace(aside)
-                log(f"{file} is damaged: it is kept as {aside.name}, and what is legible goes on")
+                log(
+                    f"{file} is damaged: it is kept as {aside.name}, and its readable "
+                    "entries are copied"
+                )
         with atomic.file(file) as part:
             part.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
         self._stream = file.open("a", encoding="utf-8")
@@ -200,12 +206,12 @@ class Metrics:
 
 
 def read_metrics(file: Path) -> list[Mapping[str, Any]]:
-    """The record of a run so far; a line that is damaged or was cut short is left out."""
+    """The entries of metrics.jsonl; lines that are damaged or truncated are left out."""
     entries: list[Mapping[str, Any]] = []
     for line in file.read_bytes().split(b"\n") if file.exists() else []:
         with suppress(ValueError, RecursionError):
             entry = json.loads(line)
-            if isinstance(entry, dict) and type(entry.get("step")) is int and _is_whole(entry):
+            if isinstance(entry, dict) and type(entry.get("step")) is int and _is_complete(entry):
                 entries.append(entry)
     return entries
 
@@ -217,8 +223,8 @@ def numbered(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if re.fullmatch(r"step-\d+", path.name))
 
 
-def _is_whole(entry: Mapping[str, Any]) -> bool:
-    """Whether the numbers that every reader of such an event expects are numbers."""
+def _is_complete(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry has all the numbers of its event."""
     event = entry.get("event")
     needed = EVENTS.get(event, ()) if isinstance(event, str | None) else ("event",)
     optional = (entry[name] for name in ("bleu", "exact_match") if entry.get(name) is not None)

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: all that is needed to continue as if it had never stopped."""
+"""Checkpoints: the weights, the optimiser's state and the position of a run, for exact resuming."""
 
 import json
 import math
@@ -28,16 +28,16 @@ from transduce.train.run import CHECKPOINT_FILES, numbered
 
 @dataclass(frozen=True)
 class Position:
-    """Where in its training a run is. Randomness is a function of this, so none is stored."""
+    """How far training has come. Random seeds are functions of it, so no random state is stored."""
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # of this epoch, the next to be read
+    batch: int = 0  # index of the next batch in this epoch
     tokens: int = 0  # target tokens seen
-    operations: int = 0  # floating-point, of the matrix products
-    seconds: float = 0.0  # of training, interruptions not counted
-    best_nll: float | None = None  # a token, in validation
-    stale: int = 0  # validations since the best
+    operations: int = 0  # floating-point operations in matrix products
+    seconds: float = 0.0  # of training, without interruptions
+    best_nll: float | None = None  # per token, in validation
+    stale: int = 0  # validations without improvement
     rollbacks: int = 0
 
     def is_last(self, settings: TrainConfig) -> bool:
@@ -57,11 +57,17 @@ class Position:
 
 
 _POSITION = TypeAdapter(Position)
-UNUSABLE = (ModelError, SafetensorError, OSError, ValueError, KeyError)  # why one is passed over
+UNUSABLE = (
+    ModelError,
+    SafetensorError,
+    OSError,
+    ValueError,
+    KeyError,
+)  # why a checkpoint is skipped
 
 
 class Learner:
-    """The network and its optimiser: everything that a step changes."""
+    """The network, its optimiser and the exponential moving average of its weights."""
 
     def __init__(self, model: Network, ema: float = 0.0) -> None:
         self.model = model
@@ -88,11 +94,11 @@ class Learner:
         return torch.nn.utils.get_total_norm(grads)
 
     def is_finite(self) -> bool:
-        """Whether all that a checkpoint would hold is finite."""
+        """Whether the weights and the optimiser's state are finite."""
         return is_finite([*self.parameters.values(), *self.moments().values()])
 
     def moments(self) -> dict[str, Tensor]:
-        """Adam's two moments of every parameter, and the moving average."""
+        """Adam's two moments of every parameter, and the exponential moving average."""
         tensors = {f"ema.{name}": mean for name, mean in self.average.items()}
         for name, parameter in self.parameters.items():
             state = self.optimiser.state[parameter]
@@ -121,7 +127,7 @@ def is_finite(tensors: Iterable[Tensor]) -> bool:
 
 
 def save(folder: Path, learner: Learner, position: Position, scheduled: bool) -> Path:
-    """Writes a checkpoint; one saved out of schedule, on a signal, takes no part in averaging."""
+    """Writes a checkpoint; one that is not `scheduled`, saved on a signal, is not averaged."""
     path = folder / f"step-{position.step:08d}"
     with _written(path) as aside:
         save_file(weights_of(learner.model), aside / "model.safetensors")
@@ -134,21 +140,21 @@ def save(folder: Path, learner: Learner, position: Position, scheduled: bool) ->
 
 @contextmanager
 def _written(path: Path) -> Iterator[Path]:
-    """A directory beside the other checkpoints; says which of them is intact if it fails."""
+    """A directory to write a checkpoint to; if that fails, raises UserError naming the last one."""
     try:
         with atomic.directory(path) as aside:
             yield aside
     except (OSError, SafetensorError) as error:
         last = newest(path.parent)
-        kept = f"{last} is intact" if last else "nothing has been saved before it"
+        kept = f"{last} is intact" if last else "there is no earlier one"
         raise UserError(
-            f"the checkpoint {path} could not be written: {error}; {kept}: make room, and the same "
-            "command continues from there"
+            f"the checkpoint {path} could not be written: {error}; {kept}: free some space, and "
+            "the same command continues from there"
         ) from None
 
 
 def load(path: Path, learner: Learner) -> Position:
-    """Brings the learner to a checkpoint; raises ModelError if it is damaged or not finite."""
+    """Loads a checkpoint into the learner; raises ModelError if it is damaged or not finite."""
     verify_checksums(path, CHECKPOINT_FILES)
     position, _ = read_state(path)
     weights, moments = (read_weights(path / name) for name in CHECKPOINT_FILES[:2])
@@ -157,34 +163,34 @@ def load(path: Path, learner: Learner) -> Position:
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
-    """The tensors of a file; raises ModelError if one holds a number that is not finite."""
+    """The tensors of a file; raises ModelError if a value is infinite or NaN."""
     tensors = load_file(file)
     if not is_finite(tensors.values()):
-        raise ModelError(f"{file} has a number that is not finite")
+        raise ModelError(f"{file} has values that are infinite or NaN")
     return tensors
 
 
 def read_state(path: Path) -> tuple[Position, bool]:
-    """Where the run was at a checkpoint, and whether it was saved on schedule.
+    """The position of a checkpoint, and whether it was saved on schedule.
 
     Raises ModelError if `state.json` is damaged.
     """
     state = read_json(path, "state.json")
-    if "retreats" in state:  # as version 0.1 called them
+    if "retreats" in state:  # an older name
         state["rollbacks"] = state.pop("retreats")
     try:
         position, on_schedule = _POSITION.validate_python(state), state["scheduled"] is True
     except (ValidationError, KeyError):
         position = None
     if position is None or position.step != step_of(path):
-        raise ModelError(f"{path / 'state.json'} is damaged: it does not say where the run was")
+        raise ModelError(f"{path / 'state.json'} is damaged: it has no valid position")
     return position, on_schedule
 
 
 def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) -> Position | None:
-    """Loads the newest usable checkpoint; a damaged one is named and passed over.
+    """Loads the newest usable checkpoint; damaged ones are logged and skipped.
 
-    The first process chooses it. The others load the same one, and raise UserError if they cannot.
+    Rank 0 chooses it. The others load the same one, and raise UserError if they cannot.
     """
     found: list[Position] = []
 
@@ -194,7 +200,7 @@ def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) 
             try:
                 found.append(load(path, learner))
             except UNUSABLE as error:
-                log(f"{path} cannot be used ({error}); going back to the one before it")
+                log(f"{path} cannot be used ({error}); trying the one before it")
             else:
                 return f"{path.name} {sha256(path / CHECKSUMS)}"
         return ""
@@ -208,14 +214,14 @@ def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) 
             found.append(load(folder / name, learner))
         except UNUSABLE as error:
             raise UserError(
-                f"process {processes.rank} cannot continue from {folder / name}, as the first one "
-                f"does ({error}): all processes must see the same run directory"
+                f"process {processes.rank} cannot load {folder / name}, which rank 0 has "
+                f"loaded ({error}): all processes must see the same run directory"
             ) from None
     return found[0] if found else None
 
 
 def prune(folder: Path, keep: int) -> None:
-    """Removes all but the last `keep` scheduled checkpoints, and all that came before the last."""
+    """Deletes all checkpoints but the newest and the last `keep` scheduled ones."""
     paths = numbered(folder)
     kept = scheduled(folder)[-keep:]
     for path in paths[:-1]:
@@ -242,7 +248,7 @@ def scheduled(folder: Path) -> list[Path]:
 
 
 def usable(folder: Path, last: int, log: Log) -> list[Path]:
-    """The last checkpoints that were saved on schedule and are whole, oldest first."""
+    """The last scheduled checkpoints that are not damaged, oldest first."""
     found: list[Path] = []
     for path in reversed(numbered(folder)):
         if len(found) == last:
@@ -258,7 +264,7 @@ def usable(folder: Path, last: int, log: Log) -> list[Path]:
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """§6.1: the mean of the weights of several usable checkpoints."""
+    """§6.1: the mean of the weights of several checkpoints."""
     total: dict[str, Tensor] = {}
     for path in paths:
         for name, weight in load_file(path / "model.safetensors").items():

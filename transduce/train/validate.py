@@ -1,4 +1,4 @@
-"""How good a network is on text it has not seen: perplexity, and what the task judges it by."""
+"""Validation: perplexity and the metrics of the task."""
 
 import math
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from transduce.train.processes import Processes
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """Of the validation data; without metrics where nothing was decoded."""
+    """Scores on the validation data; `metrics` is empty if nothing was decoded."""
 
-    nll: float  # a token, without smoothing
+    nll: float  # per token, without label smoothing
     tokens: int
     metrics: dict[Metric, float]
-    sentences: int = 0  # that were decoded
+    sentences: int = 0  # decoded for the metrics
     beam: int = 1
 
     @property
@@ -48,7 +48,7 @@ def validate(
     search: Search = GREEDY,
     tokens_per_batch: int = 4096,
 ) -> ValidationScores:
-    """Scores the model; the processes share the perplexity, the first decodes some sentences."""
+    """Scores the model; the perplexity is computed by all processes, rank 0 alone decodes."""
     model.eval()
     task, store = data.task, data.valid
     nll, count = 0.0, 0
