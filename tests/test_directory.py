@@ -363,7 +363,7 @@ def test_weights_of_a_dtype_that_is_not_ours_are_refused(saved) -> None:
     file = saved / "model.safetensors"
     save_file({name: weight.double() for name, weight in load_file(file).items()}, file)
     resign(saved)
-    with pytest.raises(ModelError, match="is F64, which is none of F32, F16 and I8"):
+    with pytest.raises(ModelError, match="is F64, not F32, F16 or I8"):
         ModelDirectory.open(saved)
 
 

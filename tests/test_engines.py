@@ -175,7 +175,7 @@ def test_the_dtype_follows_from_the_device_and_is_never_timed(directory) -> None
         ({"device": "cuda", "engine": "torch"}, "torch finds no CUDA device here"),
         ({"compute": "float16"}, "does not compute in float16 on this cpu"),
         ({"compute": "int8", "engine": "torch"}, "the torch engine computes in float32, not int8"),
-        ({"engine": "onnx"}, "'onnx' is none of auto, torch, ctranslate2"),
+        ({"engine": "onnx"}, "'onnx' is not one of auto, torch, ctranslate2"),
     ],
 )
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -270,7 +270,7 @@ def test_a_model_is_converted_once_and_found_again(tmp_path) -> None:
     place = ModelDirectory.open(model_directory(tmp_path / "model"))
     logged: list[str] = []
     open_engine(place, log=logged.append)
-    assert logged == ["converting model for CTranslate2, once"]
+    assert logged == ["converting model for CTranslate2 (once)"]
     open_engine(place, log=logged.append)
     assert len(logged) == 1
 
@@ -283,7 +283,7 @@ def test_a_damaged_conversion_is_made_again(tmp_path, harm) -> None:
     logged: list[str] = []
     engine = open_engine(place, log=logged.append)
     assert engine.name == "ctranslate2"
-    assert logged == ["converting model for CTranslate2, once"]
+    assert logged == ["converting model for CTranslate2 (once)"]
 
 
 def test_a_conversion_with_eight_bits_is_made_again(tmp_path) -> None:
@@ -296,7 +296,7 @@ def test_a_conversion_with_eight_bits_is_made_again(tmp_path) -> None:
     stamp.write_text(json.dumps(content), "utf-8")
     logged: list[str] = []
     open_engine(place, log=logged.append)
-    assert logged == ["converting model for CTranslate2, once"]
+    assert logged == ["converting model for CTranslate2 (once)"]
 
 
 def test_another_models_conversion_is_not_used(tmp_path) -> None:
@@ -308,7 +308,7 @@ def test_another_models_conversion_is_not_used(tmp_path) -> None:
     (other.path / "ctranslate2").rename(place.path / "ctranslate2")
     logged: list[str] = []
     open_engine(place, log=logged.append)
-    assert logged == ["converting a for CTranslate2, once"]
+    assert logged == ["converting a for CTranslate2 (once)"]
 
 
 def test_a_read_only_model_is_converted_in_the_cache(tmp_path, monkeypatch) -> None:
@@ -333,7 +333,7 @@ def test_what_ctranslate2_cannot_run_runs_on_torch_and_is_logged_once(tmp_path) 
     logged: list[str] = []
     assert open_engine(place, log=logged.append).name == "torch"
     assert logged[-1] == (
-        "CTranslate2 cannot run this model, torch does: "
+        "CTranslate2 cannot run this model, using torch: "
         "model.attention = 'additive' cannot be expressed as a CTranslate2 model"
     )
     assert len(logged) == 2
@@ -351,7 +351,7 @@ def test_where_ctranslate2_fails_torch_runs(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(ctranslate2, "Translator", broken)
     logged: list[str] = []
     assert open_engine(place, log=logged.append).name == "torch"
-    assert logged[-1] == "CTranslate2 cannot run this model, torch does: unsupported CPU"
+    assert logged[-1] == "CTranslate2 cannot run this model, using torch: unsupported CPU"
 
 
 def test_nothing_in_a_conversion_is_executable(directory) -> None:

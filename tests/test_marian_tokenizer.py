@@ -182,7 +182,7 @@ def test_both_vocabularies_have_one_interface_and_a_directory_says_which(folder,
         ),
         (
             {"target.spm": b"junk"},
-            "/target.spm is damaged, or not a SentencePiece model: put back the original",
+            "/target.spm is damaged, or not a SentencePiece model: restore the original",
         ),
         (
             {"vocab.json": b'{"a": 0'},
@@ -220,7 +220,7 @@ def test_ids_outside_the_vocabulary_are_refused(tokens, wrong) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused(tokens) -> None:
-    with pytest.raises(InputError, match=r"^the text has half of a surrogate pair"):
+    with pytest.raises(InputError, match=r"^the text has an unpaired surrogate"):
         tokens.encode("a\ud800")
 
 

@@ -189,8 +189,8 @@ def test_a_damaged_store_is_refused(tmp_path, tokenizer, name, damage) -> None:
     with pytest.raises(InputError) as caught:
         Store.open(directory)
     assert str(caught.value) == (
-        f"the encoded corpus {directory} is damaged or of another version: delete it, and it is "
-        "made again"
+        f"the encoded corpus {directory} is damaged or of another version: delete it to encode "
+        "it again"
     )
 
 
@@ -203,8 +203,8 @@ def test_a_flipped_bit_is_named_when_a_store_is_opened(tmp_path, tokenizer, name
     with pytest.raises(InputError) as caught:
         Store.open(directory)
     assert str(caught.value) == (
-        f"the encoded corpus {directory} is damaged: {name} does not match its checksum in meta.json: "
-        "delete it to encode it again"
+        f"the encoded corpus {directory} is damaged: {name} does not match its checksum in "
+        "meta.json: delete it to encode it again"
     )
 
 

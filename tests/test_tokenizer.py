@@ -93,7 +93,7 @@ def test_symbols_are_never_split(tokens) -> None:
         (["a b"], "'a b' cannot be a symbol of the vocabulary: it is empty or has a space"),
         (
             ["▁x"],
-            "'▁x' cannot be a symbol of the vocabulary: it has a character that stands for a space",
+            "'▁x' cannot be a symbol of the vocabulary: it has a character that encodes a space",
         ),
         (["<s>"], "'<s>' cannot be a symbol of the vocabulary: every vocabulary has it already"),
         (
@@ -193,7 +193,7 @@ def test_files_that_are_no_vocabulary_are_refused(tmp_path, tokens) -> None:
         with pytest.raises(ModelError) as caught:
             Tokenizer.load(bad)
         assert str(caught.value) == (
-            f"{bad} is damaged, or not a SentencePiece model: put back the original"
+            f"{bad} is damaged, or not a SentencePiece model: restore the original"
         )
 
 
@@ -211,7 +211,7 @@ def test_another_programs_vocabulary_is_refused(tmp_path) -> None:
         Tokenizer.load(tmp_path / "other.model")
     assert str(caught.value) == (
         f"{tmp_path / 'other.model'} numbers pad, bos, eos and unk (-1, 1, 2, 0), "
-        "not (0, 1, 2, 3): it is another program's vocabulary"
+        "not (0, 1, 2, 3): it is not a vocabulary of transduce"
     )
 
 
@@ -222,7 +222,7 @@ def test_ids_outside_the_vocabulary_are_refused(tokens, wrong) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused(tokens) -> None:
-    with pytest.raises(InputError, match=r"^the text has half of a surrogate pair"):
+    with pytest.raises(InputError, match=r"^the text has an unpaired surrogate"):
         tokens.encode("a\ud800")
 
 

@@ -507,7 +507,7 @@ def test_a_run_continues_with_a_damaged_record_lock_and_list_of_files(tmp_path, 
         (run / name).write_bytes(DAMAGED + (run / name).read_bytes())
     alone = CliRunner().invoke(main, ["train", str(run)])
     assert alone.exit_code == 2
-    assert "inputs.json cannot be read" in alone.stderr
+    assert "inputs.json is damaged" in alone.stderr
     assert "name the files again" in alone.stderr
     result = train(run, corpus, *QUICK, "train.steps=12")
     assert "continuing from step 10" in result.stderr

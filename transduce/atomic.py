@@ -1,8 +1,8 @@
-"""Files appear whole or not at all: written beside their place, flushed to the disk, then renamed.
+"""Atomic writes: to a temporary name in the same directory, fsync, then rename.
 
-What is being written is called `.NAME.PID.part`. Where the system cannot exchange two directories,
-the one that is replaced is called `.NAME.PID.old` for a moment, and `recover` puts it back if the
-process ended in that moment.
+The temporary name is `.NAME.PID.part`. On systems that cannot exchange two directories atomically,
+the old one is renamed to `.NAME.PID.old` for a moment, and `recover` restores it if the process
+was killed in that moment.
 """
 
 import ctypes
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-AT_FDCWD = -100  # of Linux: paths are relative to the working directory
+AT_FDCWD = -100  # Linux: paths are relative to the working directory
 EXCHANGE = 2  # RENAME_EXCHANGE of Linux's renameat2, and RENAME_SWAP of macOS's renamex_np
 
 
 @contextmanager
 def file(path: Path) -> Iterator[Path]:
-    """A path to write to; it becomes `path` when the block ends well and is removed when not."""
+    """A temporary path; renamed to `path` at the end of the block, removed if it raises."""
     remove_leftovers(path.parent, path.name)
     aside = _beside(path, "part")
     try:
@@ -34,8 +34,8 @@ def file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def directory(path: Path) -> Iterator[Path]:
-    """The same for a directory; an existing one is replaced as a whole, and never missing."""
-    path = Path(os.path.realpath(path))  # a link stays, and what it points to is replaced
+    """The same for a directory; an existing one is replaced atomically."""
+    path = Path(os.path.realpath(path))  # replace what a symbolic link points to, not the link
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
     aside = _beside(path, "part")
@@ -46,7 +46,7 @@ def directory(path: Path) -> Iterator[Path]:
         readable = stat.S_IMODE(aside.stat().st_mode) & 0o666
         for item in aside.rglob("*"):
             if item.is_file():
-                item.chmod(readable)  # some writers leave a file to its owner alone
+                item.chmod(readable)  # some writers make files readable by their owner only
             flush(item)
         flush(aside)
         _replace(path, aside)
@@ -56,19 +56,19 @@ def directory(path: Path) -> Iterator[Path]:
 
 
 def recover(path: Path) -> None:
-    """Puts back a directory that a process was replacing when it ended."""
+    """Restores a directory whose replacement was interrupted."""
     if not path.exists():
         remove_leftovers(path.parent, path.name)
 
 
 def remove_leftovers(folder: Path, name: str | None = None) -> None:
-    """Removes what processes that ended left of writing this name, or any, into a folder.
+    """Removes stale temporary files of dead processes, for one name or for all in a folder.
 
-    A replaced directory that nothing took the place of is put back.
+    A directory that was renamed away but not replaced is restored.
     """
     for left in _leftovers(folder, name):
         path = folder / left.name[1:].rsplit(".", 2)[0]
-        with suppress(OSError):  # another process was quicker, or nothing may be written here
+        with suppress(OSError):  # another process was faster, or the folder is read-only
             if left.suffix == ".old" and not path.exists():
                 left.rename(path)
             elif left.is_dir():
@@ -78,7 +78,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
 
 
 def flush(path: Path) -> None:
-    """Waits until the disk has it: a rename can otherwise outlive what it renames."""
+    """fsync: without it a rename may reach the disk before the content."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -91,9 +91,9 @@ def _beside(path: Path, what: str) -> Path:
 
 
 def _leftovers(folder: Path, name: str | None) -> list[Path]:
-    """The parts and replaced directories of processes that have ended."""
+    """The temporary files and directories of dead processes."""
     pattern = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.(\d+)\.(?:part|old)")
-    with suppress(OSError, ValueError):  # no such folder, or no name that a system takes
+    with suppress(OSError, ValueError):  # no such folder, or an invalid name
         return [
             item
             for item in sorted(folder.iterdir())
@@ -108,12 +108,12 @@ def _runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        pass  # another user's, or no number that a process can have
+        pass  # another user's process, or not a valid process id
     return True
 
 
 def _replace(path: Path, new: Path) -> None:
-    """Gives the new directory its name; `new` is then the old one, or gone."""
+    """Renames `new` to `path`; afterwards `new` is the old directory or does not exist."""
     if not path.exists():
         new.rename(path)
         return
@@ -132,7 +132,7 @@ def _replace(path: Path, new: Path) -> None:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Exchanges two names in one step; False where the system or the file system cannot."""
+    """Exchanges two paths atomically; False if the file system does not support it."""
     libc = ctypes.CDLL(None)
     names = os.fsencode(a), os.fsencode(b)
     if hasattr(libc, "renameat2"):

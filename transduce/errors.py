@@ -1,27 +1,27 @@
-"""What a user can get wrong. Caught once, in the command line: one line, exit code 2."""
+"""Errors caused by the user; the command line prints them as one line, with exit code 2."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """A mistake that the user can put right: the message says what, where and what to do."""
+    """An error that the user can fix: the message says what is wrong, where, and what to do."""
 
 
 class ConfigError(UserError):
-    """A setting that does not exist or cannot have the value it was given."""
+    """An unknown setting or an invalid value."""
 
 
 class ModelError(UserError):
-    """A model directory that cannot be used as it is."""
+    """A model that is damaged or not supported."""
 
 
 class InputError(UserError):
-    """Input that cannot be processed as it is."""
+    """Input that cannot be processed."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the known name that is most like it, or all."""
+    """The end of a message about an unknown name: the most similar known name, or all of them."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"

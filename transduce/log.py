@@ -1,4 +1,4 @@
-"""How a part of the library tells people what it does: it calls the function it was given."""
+"""Messages for the user: functions that log take a callback of type `Log`."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""§5.4: cross-entropy with label smoothing, over a large vocabulary without a large tensor."""
+"""§5.4: cross-entropy with label smoothing, computed in chunks to save memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,15 +7,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-ROWS = 512  # whose logits are held at a time: enough for an efficient product
+ROWS = 512  # rows per chunk: enough for efficient matrix products
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over target tokens, so that parts of a batch add up exactly."""
+    """Sums over target tokens, so that micro-batches can be added."""
 
     smoothed: Float[Tensor, ""]  # what is minimised
-    nll: Float[Tensor, ""]  # without smoothing: perplexity is exp(nll / tokens)
+    nll: Float[Tensor, ""]  # without label smoothing: perplexity is exp(nll / tokens)
     tokens: int
 
 
@@ -27,7 +27,7 @@ def sequence_loss(
     smoothing: float,
     pad_id: int,
 ) -> Loss:
-    """The loss of predicting `target` from the decoder's states; padding is left out first."""
+    """The loss of predicting `target` from the decoder's states; padding is removed first."""
     real = (target != pad_id).flatten().nonzero().flatten()
     rows = states.flatten(0, 1).index_select(0, real)
     gold = target.flatten().index_select(0, real)
@@ -36,12 +36,12 @@ def sequence_loss(
 
 
 class _ChunkedLoss(torch.autograd.Function):
-    """The sum over rows of −Σ q log softmax(xEᵀ + b), with q = 1 − ε on gold, ε/(V−1) elsewhere.
+    """The sum over rows of −Σ q log softmax(xEᵀ + b), with q = 1 − ε for gold, else ε/(V−1).
 
-    The gradient of a row's logits is softmax − q: it is formed chunk by chunk as the loss is, so
-    that no [rows × vocabulary] tensor outlives its chunk and the logits are computed only once.
-    Whatever is the same for every word of the vocabulary is added once per row, not once per word:
-    Σ logits is x · ΣE, and the ε/(V−1) of every word's gradient is subtracted at the end.
+    The gradient of a row's logits is softmax − q. It is computed together with the loss, chunk by
+    chunk, so that no [rows × vocabulary] tensor is kept and the logits are computed only once.
+    Terms that are the same for every vocabulary entry are added once per row, not per entry:
+    Σ logits is x · ΣE, and the ε/(V−1) in every entry's gradient is subtracted at the end.
     """
 
     @staticmethod
@@ -74,7 +74,7 @@ class _ChunkedLoss(torch.autograd.Function):
                 p = torch.softmax(logits, -1, out=logits)
                 p_gold = p.gather(1, y)
                 log_total = of_gold - p_gold.log()
-                lost = (p_gold == 0).flatten().nonzero().flatten()  # too unlikely for the type
+                lost = (p_gold == 0).flatten().nonzero().flatten()  # underflow
                 if len(lost):
                     again = _logits(x.index_select(0, lost), matrix, bias)
                     log_total[lost] = again.logsumexp(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""The machine: what it is, what it can do, and how this process uses its memory."""
+"""The machine: CPU, memory and their speed, and memory settings of this process."""
 
 import ctypes
 import os
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     import torch
 
 CPUINFO = Path("/proc/cpuinfo")
-CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")  # what a container may use, or "max"
-LARGE = 2048  # rows and columns of a product: larger ones are no faster
+CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")  # the limit of a container, or "max"
+LARGE = 2048  # rows and columns of the matrices: larger ones give the same rate
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # of glibc's malloc.h
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory() -> int:
-    """The bytes of memory that this process may use, as far as the system says."""
+    """The memory that this process may use, in bytes, with a container's limit."""
     total: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = CGROUP_MEMORY.read_text("utf-8").strip()
@@ -37,7 +37,7 @@ def memory() -> int:
 
 
 def cpu() -> str:
-    """The processor's model name."""
+    """The model name of the CPU."""
     return (
         _cpuinfo("model name")
         or _sysctl("machdep.cpu.brand_string")
@@ -47,7 +47,7 @@ def cpu() -> str:
 
 
 def description(libraries: Iterable[str]) -> dict[str, str | int]:
-    """The processor, its cores, Python, and the versions of those libraries that are installed."""
+    """CPU, number of cores, Python version, and the versions of the libraries installed."""
     facts: dict[str, str | int] = {
         "cpu": cpu(),
         "cores": cores(),
@@ -82,7 +82,7 @@ def _sysctl(*names: str) -> str:
 def peak_memory() -> int:
     """The largest resident size of this process so far, in bytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent held when it forked
+    if status.exists():  # getrusage includes the parent's memory at the time of the fork
         return 1024 * int(status.read_text("utf-8").split("VmHWM:")[1].split()[0])
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -107,10 +107,10 @@ def matmul_peak(
 
 
 def keep_memory() -> None:
-    """Stops glibc from returning freed memory to the system; elsewhere it does nothing.
+    """Stops glibc from returning freed memory to the system; no effect on other systems.
 
-    Allocating large temporaries anew takes a third of a training step. It changes the whole
-    process, so only commands that train call it, never the library.
+    Allocating large temporaries again takes a third of a training step. The setting is global
+    to the process, so only commands that train call it, never the library.
     """
     if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
         return

@@ -11,11 +11,11 @@ from transduce.config import Positions
 def sinusoids(
     start: int, length: int, d_model: int, layout: Positions = "sinusoidal"
 ) -> Float[np.ndarray, "length d_model"]:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same), §3.5.
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same), §3.5.
 
     `sinusoidal` is the paper's: sine and cosine interleaved. `sinusoidal-concatenated` (Marian)
-    has all sines before all cosines, and `sinusoidal-tensor2tensor` also stretches the wavelengths
-    so that the last one is exactly 10000 · 2π.
+    has all sines before all cosines, and `sinusoidal-tensor2tensor` also changes the wavelengths
+    so that the longest is exactly 10000 · 2π.
     """
     pairs = d_model // 2
     steps = max(pairs - 1, 1) if layout == "sinusoidal-tensor2tensor" else pairs

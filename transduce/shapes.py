@@ -1,4 +1,4 @@
-"""The names and shapes of a network's parameters, from its settings alone: nothing is allocated."""
+"""The names and shapes of a network's parameters, computed without allocating them."""
 
 import math
 
@@ -10,7 +10,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def parameter_shapes(config: ModelConfig) -> Shapes:
-    """Every parameter of the network by name; a shared matrix is there once, by its first name."""
+    """Every parameter of the network by name; a shared matrix is listed under its first name."""
     d, shared = config.d_model, config.share_embeddings
     positions = {"positions": (config.max_positions, d)} if config.positions == "learned" else {}
     shapes = _within("source_embedding", {"weight": (config.vocab_size, d), **positions})
@@ -39,16 +39,16 @@ def parameter_count(shapes: Shapes) -> int:
 
 
 def check_memory(config: ModelConfig, copies: int = 1) -> None:
-    """Raises ConfigError if so many float32 copies of the weights are more than the memory.
+    """Raises ConfigError if `copies` float32 copies of the weights exceed the memory.
 
     Training needs four: the weights, their gradients and Adam's two moments.
     """
     parameters = parameter_count(parameter_shapes(config))
-    needed, there = 4 * copies * parameters, memory()
-    if needed > there:
+    needed, available = 4 * copies * parameters, memory()
+    if needed > available:
         raise ConfigError(
             f"the network has {parameters:,} parameters, which need {needed / 2**30:,.1f} GiB, "
-            f"but this machine has {there / 2**30:,.1f} GiB of memory: make model.d_model, "
+            f"but this machine has {available / 2**30:,.1f} GiB of memory: make model.d_model, "
             "model.d_ff, model.n_layers or the vocabulary smaller"
         )
 

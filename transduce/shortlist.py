@@ -1,9 +1,9 @@
-"""A vocabulary shortlist: which target tokens a source sentence could need, from training data.
+"""Vocabulary shortlist: the target tokens that a source sentence may need, from training data.
 
-Target tokens are ordered by frequency. A source token's cut-off is the lowest rank among its
-translations, and a sentence's shortlist is the tokens up to the largest cut-off of its source
+Target tokens are sorted by frequency. A source token's rank cut-off is the largest rank among its
+translations, and a sentence's shortlist is all tokens up to the largest cut-off of its source
 tokens. Cut-offs are rounded up to a few sizes, so that shortlists are a few nested sets: sentences
-with the same one can share a batch, and a sentence's shortlist depends on the sentence alone.
+with the same one can share a batch, and a shortlist does not depend on the rest of the batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,38 +18,38 @@ from transduce.errors import ModelError
 from transduce.store import Side
 
 FILE = "shortlist.safetensors"
-SMALLEST = 512  # tokens; a smaller product is no faster
-GROWTH = 1.3  # of one size over the one before
-LIKELY = 0.003  # the least share of a source token's translations that is not chance
-SEEN = 1.0  # the least expected count: what was seen once may be chance, unless it is a copy
-LINKS = 12_000_000  # co-occurrences that are counted at most: they are held in memory
-ROUNDS = 4  # of expectation maximisation
-CHUNK = 2**22  # tokens of a corpus that are looked at at a time
+SMALLEST = 512  # tokens; a smaller output layer is no faster
+GROWTH = 1.3  # factor from one size to the next
+LIKELY = 0.003  # minimum p(target | source) of a translation
+SEEN = 1.0  # minimum expected count of a translation, unless it is a copy
+LINKS = 12_000_000  # maximum number of co-occurrences, which are held in memory
+ROUNDS = 4  # iterations of expectation maximisation
+CHUNK = 2**22  # tokens per chunk of the corpus
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Target tokens by frequency, and the rank cut-off of each source token."""
+    """Target tokens sorted by frequency, and the rank cut-off of each source token."""
 
     order: np.ndarray
     cutoffs: np.ndarray
 
     def size(self, source: Sequence[int]) -> int:
-        """How many tokens of the order a sentence may use."""
+        """The size of a sentence's shortlist, which is `order[:size]`."""
         return int(self.cutoffs[list(source)].max(initial=SMALLEST))
 
     def sizes(self) -> list[int]:
-        """Every size that a shortlist can have, except for the whole vocabulary."""
+        """Every possible size below that of the whole vocabulary."""
         return sorted({int(n) for n in self.cutoffs if n < len(self.order)} | {SMALLEST})
 
     def to_bytes(self) -> bytes:
-        """The content of its file in a model directory."""
+        """The content of the file in a model directory."""
         content: bytes = save({"order": self.order, "reach": self.cutoffs})
         return content
 
 
 def load_shortlist(directory: Path) -> Shortlist | None:
-    """The shortlist of a model directory, if it has one; ModelError if it is damaged."""
+    """The shortlist of a model directory, if it has one; raises ModelError if it is damaged."""
     if not (directory / FILE).is_file():
         return None
     try:
@@ -68,8 +68,8 @@ def learn_shortlist(
 ) -> Shortlist:
     """Learns from two encoded sides that share a vocabulary; `always` is in every shortlist.
 
-    Every token is counted. Translations are learned from a sample that has of every source token as
-    many sentences as of any other, or all of them, with at most `links` co-occurrences.
+    Frequencies are those of the whole corpus. Translations are learned from a sample of sentences
+    with at most `links` co-occurrences, in which rare source tokens are over-represented.
     """
     used, read = _counts(target.ids, size), _counts(source.ids, size)
     written = used > 0
@@ -77,7 +77,7 @@ def learn_shortlist(
     order = np.argsort(-used, kind="stable").astype(np.int32)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    # a token that no source has can only be copied, and only if the network has learned to write it
+    # a token that no source has can only be copied, and only if some target has it
     cutoffs = np.where(read > 0, size, np.where(written, rank + 1, 0))
     sample = _sample(source, target, read, links)
     if len(sample):
@@ -96,10 +96,10 @@ def _counts(ids: np.ndarray, size: int) -> np.ndarray:
 
 
 def _sample(source: Side, target: Side, read: np.ndarray, links: int) -> np.ndarray:
-    """Sentences, those of the rarest source tokens first, that have so many links together.
+    """A sample of sentences with at most `links` co-occurrences, stratified by rarest token.
 
-    A sentence belongs to its rarest token. Every token's first sentence comes before any token's
-    second one, and so on; which one is first is random, with a fixed seed.
+    Each sentence belongs to its rarest source token. Sentences are taken round-robin from the
+    tokens, in a random order with a fixed seed.
     """
     rng = np.random.default_rng(0)
     shuffled = rng.permutation(len(source.lengths))
@@ -115,8 +115,8 @@ def _sample(source: Side, target: Side, read: np.ndarray, links: int) -> np.ndar
 
 
 def _rarest(side: Side, counts: np.ndarray) -> Iterator[np.ndarray]:
-    """The rarest token of each sentence, for some sentences at a time."""
-    keys = counts * len(counts) + np.arange(len(counts))  # the token is told by its count
+    """The rarest token of each sentence, chunk by chunk."""
+    keys = counts * len(counts) + np.arange(len(counts))  # sorts by count, and encodes the token
     start, offsets = 0, side.offsets
     while start < len(side.lengths):
         end = int(np.searchsorted(offsets, offsets[start] + CHUNK, side="right")) - 1
@@ -130,10 +130,10 @@ def _rarest(side: Side, counts: np.ndarray) -> Iterator[np.ndarray]:
 def _translations(
     source: Side, target: Side, sample: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """IBM Model 1: every two tokens that co-occur, p(target | source), and the expected count."""
-    keys, choices = _links(source, target, sample, size)
+    """IBM Model 1: co-occurring source and target tokens, p(target | source), expected counts."""
+    keys, groups = _links(source, target, sample, size)
     order = np.argsort(keys)
-    choices, keys = choices[order], keys[order]
+    groups, keys = groups[order], keys[order]
     del order
     new = np.diff(keys, prepend=-1) > 0
     link = np.cumsum(new, dtype=np.int32) - 1
@@ -142,7 +142,7 @@ def _translations(
     probability = np.ones(len(source_token))
     for _ in range(ROUNDS):
         weight = probability[link]
-        weight /= np.bincount(choices, weight)[choices]
+        weight /= np.bincount(groups, weight)[groups]
         count = np.bincount(link, weight, len(source_token))
         probability = count / np.bincount(source_token, count)[source_token]
     return source_token, target_token, probability, count
@@ -151,23 +151,23 @@ def _translations(
 def _links(
     source: Side, target: Side, sample: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Source token × size + target token of every link, and which choice it belongs to.
+    """A key (source token × size + target token) for every co-occurrence, and its group.
 
-    Every target token of every sentence chooses among the sentence's source tokens.
+    A group is a target token of a sentence, with all source tokens that may have produced it.
     """
-    keys, choices, chosen = [], [], 0
+    keys, groups, count = [], [], 0
     for i in sample.tolist():
         sources = np.unique(source[i]).astype(np.int64)
         targets = np.unique(target[i]).astype(np.int64)
         keys.append((sources * size + targets[:, None]).ravel())
-        places = np.arange(chosen, chosen + len(targets), dtype=np.int32)
-        choices.append(np.repeat(places, len(sources)))
-        chosen += len(targets)
-    return np.concatenate(keys), np.concatenate(choices)
+        numbers = np.arange(count, count + len(targets), dtype=np.int32)
+        groups.append(np.repeat(numbers, len(sources)))
+        count += len(targets)
+    return np.concatenate(keys), np.concatenate(groups)
 
 
 def _rounded(cutoffs: np.ndarray, size: int) -> np.ndarray:
-    """Each up to the next size."""
+    """Rounds each cut-off up to the next size."""
     sizes = [SMALLEST]
     while sizes[-1] < size:
         sizes.append(int(sizes[-1] * GROWTH))

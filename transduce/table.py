@@ -1,11 +1,11 @@
-"""Tables in plain text, as wide as the terminal."""
+"""Plain-text tables that fit the terminal."""
 
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 
 GAP = "  "
-NARROWEST = 80  # columns, also where the terminal has fewer
+NARROWEST = 80  # columns, even if the terminal has fewer
 NO_TERMINAL = 100  # columns in a pipe or a file
 
 
@@ -25,8 +25,8 @@ def render_table(
     An empty title, or headings that are all empty, are left out.
 
     Left-aligned cells and headings wrap between words if the table is wider than `width`, the
-    terminal's by default. Words are never broken and right-aligned cells never wrap, so numbers
-    stay whole: a table of long words may be wider than asked.
+    terminal's by default. Words are never broken and right-aligned cells never wrap, so a table
+    with long words may be wider than `width`.
 
     >>> print(render_table("Scores", ("metric", "score"), "<>", [("BLEU", "44.01")]))
     Scores
@@ -35,8 +35,8 @@ def render_table(
       BLEU    44.01
     """
     columns = list(zip(headings, *rows, strict=True))
-    room = (width or terminal_width()) - len(GAP) * len(columns)
-    widths = _widths(columns, sides, room)
+    available = (width or terminal_width()) - len(GAP) * len(columns)
+    widths = _widths(columns, sides, available)
     lines = [title] if title else []
     for number, row in enumerate([headings, *rows]):
         wrapped = [_wrap(cell, cell_width) for cell, cell_width in zip(row, widths, strict=True)]
@@ -51,7 +51,7 @@ def render_table(
 
 
 def render_list(title: str, items: Mapping[str, Sequence[str]], width: int | None = None) -> str:
-    """Lines of text beside what they are about, which is printed once."""
+    """A list of named items with one or more lines each; the name is printed once."""
     rows = [
         ("" if number else name, line)
         for name, lines in items.items()
@@ -60,8 +60,8 @@ def render_list(title: str, items: Mapping[str, Sequence[str]], width: int | Non
     return render_table(title, ("", ""), "<<", rows, width)
 
 
-def _widths(columns: Sequence[Sequence[str]], sides: str, room: int) -> list[int]:
-    """As wide as the longest cell; if that is too much, the widest column gives way first."""
+def _widths(columns: Sequence[Sequence[str]], sides: str, available: int) -> list[int]:
+    """As wide as the longest cell; if that is too wide, the widest columns shrink first."""
     widths = [max(map(len, column)) for column in columns]
     least = [
         max(
@@ -70,11 +70,11 @@ def _widths(columns: Sequence[Sequence[str]], sides: str, room: int) -> list[int
         )
         for (heading, *cells), side in zip(columns, sides, strict=True)
     ]
-    while sum(widths) > room:
-        can = [i for i in range(len(widths)) if widths[i] > least[i]]
-        if not can:
+    while sum(widths) > available:
+        shrinkable = [i for i in range(len(widths)) if widths[i] > least[i]]
+        if not shrinkable:
             break
-        widths[max(can, key=lambda i: widths[i])] -= 1
+        widths[max(shrinkable, key=lambda i: widths[i])] -= 1
     return widths
 
 

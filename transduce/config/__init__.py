@@ -1,4 +1,4 @@
-"""Settings. The defaults are the paper; a preset, a file or `--set` is a difference from it."""
+"""Settings. The defaults are the paper's; presets, files and `--set` change some of them."""
 
 from transduce.config.presets import PRESETS, TABLE_3, preset
 from transduce.config.reading import config_of, parse_override, read_toml, resolve

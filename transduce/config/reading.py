@@ -1,4 +1,4 @@
-"""Settings from a preset, a TOML file and `--set`, each a difference from the one before."""
+"""Settings from a preset, a TOML file and `--set`; each overrides the one before."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ LARGEST_FILE = 2**20  # bytes of a settings file
 def resolve(
     preset_name: str = "base", file: Path | None = None, overrides: Iterable[str] = ()
 ) -> Config:
-    """The settings of a preset, changed by a TOML file, changed by `section.key=value` items."""
+    """The settings of a preset, overridden by a TOML file and by `section.key=value` items."""
     values: dict[str, dict[str, Any]] = {}
     differences = [preset(preset_name)]
     if file is not None:
@@ -28,7 +28,7 @@ def resolve(
 
 
 def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
-    """Checked settings from plain nested values, as TOML and JSON give them."""
+    """Validated settings from nested dictionaries as in TOML or JSON."""
     sections: dict[str, Section] = {}
     for name, changes in values.items():
         field = Config.model_fields.get(name)
@@ -39,7 +39,7 @@ def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:
 
 
 def read_toml(file: Path) -> Difference:
-    """A settings file: sections of differences from the paper."""
+    """The content of a settings file; raises ConfigError if it cannot be read."""
     try:
         with file.open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)

@@ -1,4 +1,4 @@
-"""The sections of settings; their defaults are the paper."""
+"""The sections of the settings; the defaults are the paper's."""
 
 import reprlib
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transduce.config.presets import preset
 from transduce.errors import ConfigError, nearest
 
-# Bounds are far beyond what anybody trains, but keep a slip from allocating or running for hours.
+# Bounds are far above practical values; they catch mistakes before memory is allocated.
 Size = Annotated[int, Field(ge=1, le=10_000_000)]
 Width = Annotated[int, Field(ge=1, le=100_000)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
@@ -25,7 +25,7 @@ S = TypeVar("S", bound="Section")
 
 
 class Section(BaseModel):
-    """One section of settings: frozen, and strict about names, types and ranges."""
+    """A section of settings: frozen; raises ConfigError for a wrong name, type or range."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     section: ClassVar[str]
@@ -40,12 +40,12 @@ class Section(BaseModel):
             raise ConfigError(_sentence(self.section, error)) from None
 
     def replace(self: S, **changes: Any) -> S:
-        """The same settings but for `changes`, checked as a whole."""
+        """A copy with `changes`, validated."""
         return type(self)(**{**self.model_dump(exclude_unset=True), **changes})
 
 
 class ModelConfig(Section):
-    """§3 and Table 3: everything that defines the network."""
+    """§3 and Table 3: the network."""
 
     section: ClassVar[str] = "model"
 
@@ -73,13 +73,13 @@ class ModelConfig(Section):
     neighbourhood: Size | None = None  # r of restricted self-attention, Table 1
 
     positions: Positions = "sinusoidal"
-    max_positions: Size = 512  # rows of the table of learned positions; the others need none
+    max_positions: Size = 512  # of learned positions
     share_embeddings: Literal["all", "target", "none"] = "all"  # target: with the pre-softmax layer
     scale_embeddings: bool = True  # × √d_model, §3.4
     output_bias: bool = False
 
     pad_id: Id = 0
-    bos_id: Id = 1  # what the decoder reads first: the targets are offset by one, §3.1
+    bos_id: Id = 1  # first input of the decoder: its inputs are the outputs offset by one, §3.1
     eos_id: Id = 2
 
     def model_post_init(self, _context: Any, /) -> None:
@@ -145,44 +145,42 @@ class ModelConfig(Section):
 
 
 class DataConfig(Section):
-    """§5.1: which pairs are used, and the vocabulary that is learned from them."""
+    """§5.1: corpus filters and vocabulary."""
 
     section: ClassVar[str] = "data"
 
-    vocab_size: Size = 37_000  # shared by source and target; less if the corpus supports less
-    max_length: Size = 256  # tokens a side; longer pairs are dropped and counted
-    max_ratio: Positive = 3.0  # of the longer side to the shorter, in characters
+    vocab_size: Size = 37_000  # shared by source and target; smaller if the corpus is too small
+    max_length: Size = 256  # tokens per side; longer pairs are dropped and counted
+    max_ratio: Positive = 3.0  # longer side ÷ shorter side, in characters
     drop_identical: bool = True
     drop_duplicates: bool = True
 
 
 class TrainConfig(Section):
-    """§5: how the network is trained."""
+    """§5: training."""
 
     section: ClassVar[str] = "train"
 
     steps: Count = 100_000
     seed: Id = 1
-    tokens_per_batch: Count = 25_000  # source and target tokens of a batch in all processes
-    accumulate: Size = 1  # batches whose gradients are added up before a step
+    tokens_per_batch: Count = 25_000  # tokens per side of a batch, over all processes
+    accumulate: Size = 1  # batches whose gradients are accumulated before a step
     warmup_steps: Count = 4000
-    lr_factor: Positive = 1.0  # times equation 3
+    lr_factor: Positive = 1.0  # factor of the learning rate of equation 3
     label_smoothing: Probability = 0.1
-    clip_norm: Positive | None = None  # None: gradients are not clipped
-    ema: Probability = 0.0  # decay of a moving average of the weights; 0: none is kept
-    precision: Literal["auto", "float32", "bfloat16"] = (
-        "auto"  # auto: bfloat16 on GPUs that have it
-    )
+    clip_norm: Positive | None = None  # None: no gradient clipping
+    ema: Probability = 0.0  # decay of the exponential moving average of the weights; 0: none
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # bfloat16 on GPUs that support it
     compile: bool = False
 
     log_steps: Count = 50
     validate_steps: Count = 1000
-    bleu_sentences: Id = 200  # of the validation data, translated at each validation
-    patience: Size | None = None  # validations without improvement before it stops; None: never
-    checkpoint_steps: Count = 1500  # ten minutes of the paper's base model
-    checkpoint_minutes: Positive | None = None  # also after so many minutes
-    keep: Size = 5  # checkpoints
-    average: Size = 5  # last checkpoints whose mean is the final model, §6.1
+    bleu_sentences: Id = 200  # validation sentences translated at each validation
+    patience: Size | None = None  # early stopping after this many validations without improvement
+    checkpoint_steps: Count = 1500  # 10 minutes of the paper's base model
+    checkpoint_minutes: Positive | None = None  # also a checkpoint after this many minutes
+    keep: Size = 5  # last checkpoints to keep
+    average: Size = 5  # last checkpoints averaged for the final model, §6.1
 
 
 class Config(Section):
@@ -211,7 +209,7 @@ def unknown_setting(name: str, known: Iterable[str]) -> ConfigError:
 
 
 def _sentence(section: str, error: ValidationError) -> str:
-    """The first of pydantic's findings, as one sentence in the user's words."""
+    """The first of pydantic's errors as one sentence."""
     first = error.errors()[0]
     name = ".".join(filter(None, (section, str(first["loc"][0]))))
     must = (

@@ -1,4 +1,4 @@
-"""The model directory: everything that a model needs, in files that can never run code."""
+"""The model directory: reading, verifying and writing; loading it never executes code."""
 
 from transduce.directory.description import Description
 from transduce.directory.files import read_json, sha256, verify_checksums, write_checksums

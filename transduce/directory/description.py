@@ -1,4 +1,4 @@
-"""`config.json`: what a model is, typed and bounded."""
+"""`config.json`, the description of a model."""
 
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -17,7 +17,7 @@ Text = Annotated[str, Field(max_length=10_000)]
 
 
 class Description(Section):
-    """What `config.json` says about a model."""
+    """The content of `config.json`."""
 
     section: ClassVar[str] = ""
 
@@ -25,8 +25,8 @@ class Description(Section):
     task: Text = "translation"
     source_language: Text | None = None
     target_language: Text | None = None
-    max_length: Annotated[int, Field(ge=1, le=1_000_000)] = 256  # tokens of a source
-    weights: Text | None = None  # where they come from
+    max_length: Annotated[int, Field(ge=1, le=1_000_000)] = 256  # source tokens
+    weights: Text | None = None  # how they were made
     dtype: DType = "float32"
     model: ModelConfig
 
@@ -48,12 +48,12 @@ def read_description(directory: Path) -> dict[str, Any]:
 
 def description_of(values: dict[str, Any], directory: Path) -> Description:
     """The checked description; raises ModelError if the values do not describe a model."""
-    if "stored" in values:  # as version 0.1 called the dtype
+    if "stored" in values:  # an older name of the dtype
         values = {"dtype": values["stored"], **values}
     known = {name: value for name, value in values.items() if name in Description.model_fields}
     try:
         if not isinstance(values.get("model"), dict):
-            raise ConfigError("it has no settings of a model")
+            raise ConfigError("it has no model settings")
         return Description(**{**known, "model": ModelConfig(**values["model"])})
     except ConfigError as error:
         raise ModelError(f"{directory / FILE} does not describe a model: {error}") from None

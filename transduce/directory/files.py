@@ -1,4 +1,4 @@
-"""JSON files and checksums, of model directories and of checkpoints."""
+"""JSON files and checksums of model directories and checkpoints."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ def read_json(directory: Path, name: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelError(f"{file} cannot be read: {error}") from None
     if not isinstance(values, dict):
-        raise ModelError(f"{file} cannot be read: it holds no JSON object")
+        raise ModelError(f"{file} cannot be read: it is not a JSON object")
     return values
 
 
@@ -48,7 +48,7 @@ def write_checksums(directory: Path) -> None:
 def verify_checksums(directory: Path, required: Iterable[str]) -> dict[str, str]:
     """The checksums of a directory; raises ModelError if a file is missing, changed or not listed.
 
-    Every name in `required` must be listed: a list that leaves one out proves nothing about it.
+    Every name in `required` must be listed.
     """
     return verify_files(directory, read_json(directory, CHECKSUMS), required, CHECKSUMS)
 

@@ -1,4 +1,4 @@
-"""A model directory, opened and verified once; and how one is written."""
+"""Opening and verifying a model directory, and writing one."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ WEIGHTS, CARD = "model.safetensors", "card.md"
 
 @dataclass(frozen=True)
 class ModelDirectory:
-    """A model directory whose files are whole and agree with each other."""
+    """A verified model directory."""
 
     path: Path
     description: Description
@@ -47,7 +47,7 @@ class ModelDirectory:
 
     @classmethod
     def open(cls, path: Path | str) -> "ModelDirectory":
-        """Verifies a directory before any weight is read; raises ModelError if it is not whole."""
+        """Verifies the files before reading any weights; raises ModelError if they are damaged."""
         path = Path(path)
         atomic.recover(path)
         values = read_description(path)
@@ -70,7 +70,7 @@ class ModelDirectory:
 
     @property
     def parameters(self) -> int:
-        """How many numbers the network has learned."""
+        """The number of parameters."""
         return parameter_count(parameter_shapes(self.config))
 
     @cached_property
@@ -86,7 +86,7 @@ class ModelDirectory:
         return read_weights(self.path / WEIGHTS)
 
     def network(self, device: "torch.device | str" = "cpu") -> "Network":
-        """The torch network, ready for inference."""
+        """The torch network, in eval mode."""
         import torch
 
         from transduce.directory.network import load_weights
@@ -101,7 +101,7 @@ class ModelDirectory:
 def check_vocabulary(tokenizer: TokenizerLike, config: ModelConfig, path: Path) -> None:
     """Raises ModelError if a tokenizer does not fit the network's vocabulary.
 
-    Marian's networks may have a few rows more, for speed.
+    Marian's networks may have a few more rows, as padding.
     """
     exact = isinstance(tokenizer, Tokenizer)
     for size, rows in (
@@ -123,16 +123,16 @@ def write_model(
     files: Mapping[str, bytes] | None = None,
     **described: Any,
 ) -> None:
-    """Writes a complete model directory; an existing one is replaced when all is written.
+    """Writes a model directory, which appears by atomic rename and replaces an existing one.
 
-    `files` are those of the tokenizer and the shortlist, and `described` the fields of
-    `Description`: languages, max_length, dtype and so on.
+    `files` are those of the tokenizer and the shortlist; `described` are fields of
+    `Description`, such as languages, max_length and dtype.
     """
     description = Description(**described, model=network.config)
     arrays = {name: p.detach().cpu().numpy() for name, p in network.named_parameters()}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise ModelError(f"{path} is not written: {name} has a weight that is not finite")
+            raise ModelError(f"{path} is not written: {name} has infinite or NaN weights")
     with atomic.directory(path) as aside:
         content = json.dumps(description.to_json(), indent=2) + "\n"
         (aside / CONFIG).write_text(content, "utf-8")

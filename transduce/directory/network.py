@@ -11,7 +11,7 @@ from transduce.model import Network
 
 
 def weights_of(network: Network) -> dict[str, Tensor]:
-    """Every parameter by name; a shared matrix is there once, under its first name."""
+    """Every parameter by name; a shared matrix is listed under its first name."""
     return {name: p.detach().contiguous() for name, p in network.named_parameters()}
 
 

@@ -1,4 +1,4 @@
-"""Weights in a safetensors file: float32, float16, or int8 with a scale for each matrix row."""
+"""Weights in a safetensors file: float32, float16, or int8 with a scale per matrix row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ SCALE = ".scale"  # after the name of an int8 matrix: the factor of each of its 
 
 
 def pack(weights: Mapping[str, np.ndarray], dtype: DType) -> Weights:
-    """Matrices as this dtype; vectors stay as they are, for they take little room."""
+    """Converts matrices to a dtype; vectors stay float32."""
     packed: Weights = {}
     for name, weight in weights.items():
         if dtype == "float32" or weight.ndim != 2:
@@ -38,7 +38,7 @@ def pack(weights: Mapping[str, np.ndarray], dtype: DType) -> Weights:
 
 
 def unpack(weights: Mapping[str, np.ndarray]) -> Weights:
-    """The weights in float32, as nearly as they were packed."""
+    """The weights in float32, dequantized."""
     unpacked: Weights = {}
     for name, weight in weights.items():
         if weight.dtype == np.int8:
@@ -57,7 +57,7 @@ def read_weights(file: Path) -> Weights:
 def check_header(file: Path, expected: Shapes) -> None:
     """Raises ModelError if a file's header does not list exactly these parameters.
 
-    Only the header is read, so that nothing is allocated for weights that do not belong here.
+    Only the header is read, so that no memory is allocated for wrong weights.
     """
     with _readable(file), safe_open(file, "numpy") as tensors:
         slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118
@@ -65,7 +65,7 @@ def check_header(file: Path, expected: Shapes) -> None:
         shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
     for name, dtype in dtypes.items():
         if dtype not in ("F32", "F16", "I8"):
-            raise ModelError(f"{file}: {name} is {dtype}, which is none of F32, F16 and I8")
+            raise ModelError(f"{file}: {name} is {dtype}, not F32, F16 or I8")
         if dtype == "I8" and shapes.get(name + SCALE) != shapes[name][:1]:
             raise ModelError(f"{file}: {name} has int8 weights without a scale for each row")
     check_shapes({n: s for n, s in shapes.items() if not _is_scale(n, shapes)}, expected, file)
@@ -76,13 +76,13 @@ def check_shapes(
 ) -> None:
     """Raises ModelError unless both have the same names and shapes."""
     for name in expected.keys() - found.keys():
-        raise ModelError(f"{where} lacks {name}, which the model of its config.json has")
+        raise ModelError(f"{where} lacks {name}, which the model in config.json has")
     for name in found.keys() - expected.keys():
-        raise ModelError(f"{where} has {name}, which the model of its config.json lacks")
+        raise ModelError(f"{where} has {name}, which the model in config.json lacks")
     for name, shape in expected.items():
         if tuple(found[name]) != tuple(shape):
             raise ModelError(
-                f"{where}: {name} is {list(found[name])}, but config.json asks for "
+                f"{where}: {name} is {list(found[name])}, but config.json implies "
                 f"{list(shape)}: the weights belong to another model or vocabulary"
             )
 

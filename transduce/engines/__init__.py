@@ -1,4 +1,4 @@
-"""Engines: they find the best hypotheses for encoded sentences, and score given ones."""
+"""Inference engines: beam search for encoded sentences, and scoring of given targets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ Ids = Sequence[int]
 
 @dataclass(frozen=True)
 class Request:
-    """A source to decode and how. Ids are without special symbols; the engine adds them."""
+    """A source to decode, with its search settings. Ids have no special symbols."""
 
     source: Ids
     search: Search = PAPER
-    prefix: Ids = ()  # the output begins with these tokens
+    prefix: Ids = ()  # the output must begin with these tokens
     constraint: Constraint | None = None
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A model that can be run."""
+    """Runs a model."""
 
     name: str
     compute: str  # dtype
@@ -35,7 +35,7 @@ class Engine(Protocol):
         ...
 
     def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
-        """The best hypotheses of each request, batch-invariant; search settings may differ."""
+        """The n-best hypotheses of each request, batch-invariant; search settings may differ."""
         ...
 
     def score(
@@ -46,7 +46,7 @@ class Engine(Protocol):
 
 
 def by_search(requests: Sequence[Request]) -> dict[Search, list[int]]:
-    """The indices of the requests that have the same search settings."""
+    """The indices of requests grouped by search settings."""
     groups: dict[Search, list[int]] = {}
     for i, request in enumerate(requests):
         groups.setdefault(request.search, []).append(i)

@@ -11,12 +11,12 @@ from transduce.tokenizer import TokenizerLike
 
 @torch.inference_mode()
 def word_alignment(
-    model: Network, tokens: TokenizerLike, source: Ids, target: Ids
+    model: Network, tokenizer: TokenizerLike, source: Ids, target: Ids
 ) -> list[tuple[int, int]]:
-    """For each target word the source word that is most looked at when it is written.
+    """For each target word, the source word with the largest cross-attention weight.
 
-    Heads of the last layer but one are averaged, which of all layers follows the words best; the
-    end of the sentence, where heads rest, does not count.
+    Averaged over the heads of the last layer but one, whose weights follow alignments best;
+    attention to EOS, where heads rest, is ignored.
     """
     config, device = model.config, model.device
     if not source or not target:
@@ -25,8 +25,8 @@ def word_alignment(
     begun = torch.tensor([[config.bos_id, *target]], device=device)
     layers = require_transformer(model, "alignment").attention_maps(ended, begun).cross
     weights = layers[max(len(layers) - 2, 0)][0].mean(0)[: len(target), : len(source)]
-    sources = torch.tensor(words(source, tokens.vocabulary), device=device)
-    targets = torch.tensor(words(target, tokens.target_vocabulary), device=device)
+    sources = torch.tensor(words(source, tokenizer.vocabulary), device=device)
+    targets = torch.tensor(words(target, tokenizer.target_vocabulary), device=device)
     by_word = torch.zeros(int(targets.max()) + 1, int(sources.max()) + 1, device=device)
     by_word.index_put_((targets[:, None], sources[None, :]), weights, accumulate=True)
     return sorted((int(i), j) for j, i in enumerate(by_word.argmax(dim=1).tolist()))
@@ -39,7 +39,7 @@ def words(ids: Ids, vocabulary: Sequence[str]) -> list[int]:
     [0, 0, 0, 1]
     """
     numbers, number = [], 0
-    for place, i in enumerate(ids):
-        number += place > 0 and vocabulary[i].startswith("▁") and vocabulary[ids[place - 1]] != "▁"
+    for k, i in enumerate(ids):
+        number += k > 0 and vocabulary[i].startswith("▁") and vocabulary[ids[k - 1]] != "▁"
         numbers.append(int(number))
     return numbers

@@ -1,7 +1,7 @@
-"""A Transformer in CTranslate2's form, from its weights alone: neither network nor torch is needed.
+"""Conversion of a Transformer to CTranslate2 from its numpy weights; without torch.
 
-int8 weights are rounded as those of a model directory are: to 7 bits, so that integer products are
-exact on every CPU.
+int8 weights are rounded to 7 bits as in a model directory, so that integer products are exact on
+every CPU.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def write_ctranslate2(
     vocabulary_map: Path | None = None,
     int8: bool = True,
 ) -> None:
-    """Writes a model into a directory that exists; `longest` is the longest sequence it can run."""
+    """Writes a CTranslate2 model into an existing directory; `longest` is its maximum length."""
     check_ctranslate2_compatible(config)
     specs = ctranslate2.specs
     spec = specs.TransformerSpec.from_config(
@@ -58,7 +58,7 @@ def write_ctranslate2(
 
 
 def check_ctranslate2_compatible(config: ModelConfig) -> None:
-    """Raises ModelError if CTranslate2 has no such network."""
+    """Raises ModelError if CTranslate2 does not support the network."""
     width = config.d_model // config.n_heads
     reasons = {
         f"model.attention = {config.attention!r}": config.attention != "scaled",
@@ -132,7 +132,7 @@ def _put_norm(spec: Any, weights: Weights, name: str) -> None:
 
 
 def _round(spec: Any, name: str, value: Any) -> None:
-    """Rounds a matrix to 7 bits a weight, with a scale for each row; vectors stay as they are."""
+    """Quantizes a matrix to 7-bit weights with a scale per row; vectors stay float32."""
     key = name.rsplit("/", 1)[-1]
     if not hasattr(spec, f"{key}_scale") or isinstance(value, str) or value.is_scalar():
         return

@@ -16,7 +16,7 @@ from transduce.search import Hypothesis, Search, length_penalty
 from transduce.shortlist import Shortlist
 from transduce.tokenizer import TokenizerLike
 
-PATIENCE = 1.25  # search goes on until beam × this many hypotheses have ended
+PATIENCE = 1.25  # a search stops when beam × this many hypotheses have ended
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Vocabularies:
 class CTranslate2Engine:
     """Searches and scores with CTranslate2; results are batch-invariant.
 
-    The integer products are exact, but the sums of attention are of floats, whose last bits depend
-    on the padded length. So only sentences of the same length, and with the same shortlist, share a
-    batch: none is padded.
+    Integer products are exact, but attention is computed in float32, whose rounding depends on the
+    padded length. So only sentences of the same length and the same shortlist share a batch, and
+    none is padded.
     """
 
     name = "ctranslate2"
@@ -59,12 +59,12 @@ class CTranslate2Engine:
         compute: str = "int8",
         device: str = "cpu",
     ) -> None:
-        """`longest` is the longest sequence that the model was converted for, in tokens."""
+        """`longest` is the maximum length that the model was converted for, in tokens."""
         self.vocabularies, self.longest = vocabularies, longest
         self.shortlist, self.compute, self.device = shortlist, compute, device
         self._ids = {token: i for i, token in enumerate(vocabularies.target)}
-        # Opening changes the number of OpenMP threads of the thread that opens, so that one is
-        # thrown away. One worker a core is the fastest layout for batches and for single lines.
+        # CTranslate2 changes the number of OpenMP threads of the calling thread, so a temporary
+        # thread opens it. One worker per core is fastest for batches and for single lines.
         with ThreadPoolExecutor(1) as pool:
             self._translator = pool.submit(
                 ctranslate2.Translator,
@@ -90,7 +90,7 @@ class CTranslate2Engine:
         return f"a sequence of {length} tokens is longer than the model was converted for"
 
     def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
-        """The best hypotheses of each request."""
+        """The n-best hypotheses of each request."""
         for request in requests:
             if reason := self.unsupported(request):
                 raise InputError(f"{reason}: use --engine torch")
@@ -135,8 +135,8 @@ class CTranslate2Engine:
         tokens = [self._strings(source) for source in sources]
         length = len(tokens[0])
         if size is not None:
-            # CTranslate2 looks up the words that a source allows before it truncates the source:
-            # so the name of a shortlist, put after the end, is looked up but not translated.
+            # CTranslate2 looks source tokens up in its vocabulary map before it truncates the
+            # source, so the name of a shortlist after the end is looked up but not translated.
             tokens[0] = [*tokens[0], shortlist_name(size)]
         greedy = search.beam == 1
         return self._translator.translate_batch(
@@ -156,7 +156,7 @@ class CTranslate2Engine:
         )
 
     def _hypotheses(self, result: Any, search: Search) -> list[Hypothesis]:
-        """CTranslate2's hypotheses, ranked by our length penalty."""
+        """CTranslate2's hypotheses, reranked with our length penalty."""
         hypotheses = []
         exponent = _exponent(search)
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -171,7 +171,7 @@ class CTranslate2Engine:
     def _batches(
         self, sources: Sequence[Ids], group: Sequence[int], batch_size: int
     ) -> list[tuple[int | None, list[int]]]:
-        """Indices that are searched together with their shortlist size; the largest first."""
+        """Batches of indices of equal length and shortlist size; the largest batch first."""
         alike: dict[tuple[int | None, int], list[int]] = {}
         for i in group:
             alike.setdefault((self._shortlist_size(sources[i]), len(sources[i])), []).append(i)
@@ -183,7 +183,7 @@ class CTranslate2Engine:
         return sorted(batches, key=lambda b: -len(b[1]) * len(sources[b[1][0]]))
 
     def _shortlist_size(self, source: Ids) -> int | None:
-        """How many words a sentence may use; None: all."""
+        """The size of the shortlist of a sentence; None: the whole vocabulary."""
         if self.shortlist is None:
             return None
         size = self.shortlist.size(source)
@@ -198,7 +198,7 @@ def shortlist_name(size: int) -> str:
 
 
 def write_vocabulary_map(shortlist: Shortlist, target: Sequence[str], file: Path) -> None:
-    """Every size of a shortlist as an entry of CTranslate2's vocabulary map."""
+    """Writes CTranslate2's vocabulary map, with an entry for every shortlist size."""
     order = [target[i] for i in shortlist.order]
     with file.open("w", encoding="utf-8") as stream:
         for size in shortlist.sizes():
@@ -206,8 +206,8 @@ def write_vocabulary_map(shortlist: Shortlist, target: Sequence[str], file: Path
 
 
 def _exponent(search: Search) -> float:
-    """CTranslate2 divides by n^this when it chooses which finished hypotheses to return."""
+    """The exponent of CTranslate2's own length penalty n^x, for choosing what it returns."""
     if search.beam == 1 or search.penalty == "none":
         return 0.0
-    # ((5 + n)/6)^α grows like n^(αn/(n + 5)); at about 15 words
+    # ((5 + n)/6)^α grows like n^(αn/(n + 5)), here with n = 15
     return search.alpha * (0.75 if search.penalty == "gnmt" else 1)

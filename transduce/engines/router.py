@@ -1,4 +1,4 @@
-"""The engines of a model directory behind one: who runs what, on which device, in which dtype."""
+"""Chooses the engine, the device and the dtype for a model, with fallback to torch."""
 
 import json
 import os
@@ -24,15 +24,15 @@ ENGINES = ("auto", "torch", "ctranslate2")
 DEVICES = ("auto", "cpu", "cuda")
 COMPUTE = ("auto", "int8", "float32", "float16")
 
-STAMP = "transduce.json"  # in a converted model: what it was converted from
+STAMP = "transduce.json"  # in a converted model: the checksums of its source and its files
 BITS = 7  # of its int8 weights
-LONGEST = 1024  # tokens of a sequence, at least, that it can run
+LONGEST = 1024  # tokens: the least maximum length of a converted model
 
 
 class Router:
-    """An engine that has others do the work: CTranslate2 where it can, otherwise torch.
+    """An engine that uses CTranslate2 where it supports a request, otherwise torch.
 
-    torch is opened when it is first needed, once, also if several threads ask at the same time.
+    The torch engine is opened when it is first needed, once, and thread-safe.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Router:
 
     @property
     def torch_engine(self) -> "TorchEngine":
-        """The torch engine of the same model: it also gives attention."""
+        """The torch engine of the same model, which also provides attention weights."""
         from transduce.engines.torch_engine import TorchEngine
 
         with self._opening:
@@ -55,16 +55,16 @@ class Router:
             return self._torch
 
     def unsupported(self, request: Request) -> str | None:
-        """None: what one engine cannot do, the other can."""
+        """None: torch supports every request."""
         return None
 
     def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
-        """The best hypotheses of each request, by the fastest engine that supports it."""
+        """The n-best hypotheses of each request, by CTranslate2 if it supports it."""
         fast = self.fast
         if fast is None:
             return self.torch_engine.search(requests, batch_size)
-        mine = [i for i, request in enumerate(requests) if fast.unsupported(request) is None]
-        found = dict(zip(mine, fast.search([requests[i] for i in mine], batch_size), strict=True))
+        easy = [i for i, request in enumerate(requests) if fast.unsupported(request) is None]
+        found = dict(zip(easy, fast.search([requests[i] for i in easy], batch_size), strict=True))
         rest = [i for i in range(len(requests)) if i not in found]
         if rest:
             others = self.torch_engine.search([requests[i] for i in rest], batch_size)
@@ -101,14 +101,14 @@ def open_engine(
     compute: str = "auto",
     log: Log = silent,
 ) -> Router:
-    """The engine of a model directory; `auto` is CTranslate2 where it can run the model.
+    """The engine of a model directory; `auto` is CTranslate2 if it supports the model.
 
-    The dtype of its computation never depends on a measurement: int8 on a CPU, where 7-bit weights
-    make integer products exact on every kind, and float16 on a GPU.
+    The dtype never depends on timing: `auto` is int8 on a CPU, where 7-bit weights make integer
+    products exact, and float16 on a GPU.
     """
     for value, known in ((engine, ENGINES), (device, DEVICES), (compute, COMPUTE)):
         if value not in known:
-            raise ModelError(f"{value!r} is none of {', '.join(known)}")
+            raise ModelError(f"{value!r} is not one of {', '.join(known)}")
     if engine == "torch":
         if compute not in ("auto", "float32"):
             raise ModelError(f"the torch engine computes in float32, not {compute}")
@@ -118,13 +118,13 @@ def open_engine(
     except (ImportError, ModelError, RuntimeError, ValueError) as error:
         if engine == "ctranslate2" or compute not in ("auto", "float32"):
             raise ModelError(f"CTranslate2 cannot run {directory.path}: {error}") from None
-        log(f"CTranslate2 cannot run this model, torch does: {error}")
+        log(f"CTranslate2 cannot run this model, using torch: {error}")
         return Router(directory, None, torch_device(device))
     return Router(directory, fast, fast.device)
 
 
 def torch_device(device: str) -> str:
-    """Where torch computes; raises ModelError if a GPU is asked for and there is none."""
+    """The device for torch; raises ModelError for `cuda` if there is no GPU."""
     import torch
 
     if device == "cpu" or (device == "auto" and not torch.cuda.is_available()):
@@ -137,7 +137,7 @@ def torch_device(device: str) -> str:
 def open_ctranslate2(
     directory: ModelDirectory, device: str = "auto", compute: str = "auto", log: Log = silent
 ) -> "CTranslate2Engine":
-    """CTranslate2 on a model directory; converts the model if that was not done before."""
+    """CTranslate2 on a model directory; converts the model unless that was done before."""
     device, compute = choose_compute(device, compute)
     int8 = compute == "int8"
     converted = find_converted(directory, int8) or convert(directory, int8, log)
@@ -201,22 +201,22 @@ def open_converted(
 
 
 def find_converted(directory: ModelDirectory, int8: bool = True) -> Path | None:
-    """Where this very model was converted to, if that was done before and is whole."""
-    for place in places(directory, int8):
+    """The directory of the converted model, if there is one that is not stale or damaged."""
+    for path in candidates(directory, int8):
         try:
-            stamp = read_json(place, STAMP)
+            stamp = read_json(path, STAMP)
             if stamp.get("weights") == directory.fingerprint and stamp.get("bits") == (
                 BITS if int8 else 32
             ):
-                verify_files(place, stamp.get("files"), ["config.json", "model.bin"], STAMP)
-                return place
+                verify_files(path, stamp.get("files"), ["config.json", "model.bin"], STAMP)
+                return path
         except ModelError:
             continue
     return None
 
 
-def places(directory: ModelDirectory, int8: bool) -> list[Path]:
-    """Inside the model directory, or, if that is read-only or for float32, in the user's cache."""
+def candidates(directory: ModelDirectory, int8: bool) -> list[Path]:
+    """Where a converted model may be: in the model directory (int8 only) or the user's cache."""
     name = sha256(directory.path / "checksums.json")[:16]
     if not int8:
         return [cache() / name / "ctranslate2-float32"]
@@ -224,18 +224,18 @@ def places(directory: ModelDirectory, int8: bool) -> list[Path]:
 
 
 def cache() -> Path:
-    """The user's cache: whatever is lost there is made again."""
+    """The user's cache directory."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transduce"
 
 
 def convert(directory: ModelDirectory, int8: bool = True, log: Log = silent) -> Path:
-    """Converts a model for CTranslate2, into the first place that can be written."""
-    log(f"converting {directory.path.name} for CTranslate2, once")
-    for place in places(directory, int8):
+    """Converts a model for CTranslate2 into the first directory that can be written."""
+    log(f"converting {directory.path.name} for CTranslate2 (once)")
+    for path in candidates(directory, int8):
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_converted(directory, place, int8)
-            return place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_converted(directory, path, int8)
+            return path
         except OSError as error:
             reason = error
     raise ModelError(f"the converted model cannot be written: {reason}")
@@ -247,9 +247,9 @@ def write_converted(
     int8: bool = True,
     check: Callable[[Path], None] = lambda _: None,
 ) -> None:
-    """Writes the CTranslate2 form of a model directory, with its shortlist.
+    """Converts a model directory for CTranslate2, with its shortlist.
 
-    `check` is called with what was written before it gets its name, and may raise.
+    `check` is called with the temporary directory before the rename, and may raise.
     """
     from transduce.engines.convert import write_ctranslate2
     from transduce.engines.ctranslate2_engine import Vocabularies, write_vocabulary_map

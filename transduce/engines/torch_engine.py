@@ -1,4 +1,4 @@
-"""The reference engine: the network itself, in torch, on any device; it also gives attention."""
+"""The reference engine: torch, any network, any device."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +15,11 @@ from transduce.search.beam import beam_search
 from transduce.search.constraints import Constraint, no_repeat, prefix
 
 LARGEST_ATTENTION = 64 * 512**2  # scores of a head in one batch, but for a single long sentence
-_one_at_a_time = Lock()  # the number of torch's threads belongs to the process
+_one_at_a_time = Lock()  # torch's number of threads is global to the process
 
 
 class TorchEngine:
-    """Searches and scores with any network."""
+    """Searches and scores with a torch network."""
 
     name, compute = "torch", "float32"
 
@@ -28,15 +28,15 @@ class TorchEngine:
 
     @property
     def torch_engine(self) -> "TorchEngine":
-        """Itself, as a router has it."""
+        """Itself, like `Router.torch_engine`."""
         return self
 
     def unsupported(self, request: Request) -> str | None:
-        """None: torch runs everything."""
+        """None: torch supports every request."""
         return None
 
     def search(self, requests: Sequence[Request], batch_size: int = 64) -> list[list[Hypothesis]]:
-        """The best hypotheses of each request; similar lengths share a batch."""
+        """The n-best hypotheses of each request; similar lengths share a batch."""
         outputs: list[list[Hypothesis]] = [[] for _ in requests]
 
         def one(some: list[int]) -> None:
@@ -46,13 +46,13 @@ class TorchEngine:
         for group in by_search(requests).values():
             lengths = [len(requests[i].source) for i in group]
             parts = [[group[k] for k in part] for part in batches(lengths, batch_size)]
-            # the longest first, so that no core is left alone with one at the end
+            # the longest first, to balance the load of the cores
             side_by_side(one, parts[::-1], self._device)
         return outputs
 
     @torch.inference_mode()
     def _search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
-        """One batch, of requests with the same search settings."""
+        """Searches one batch of requests with the same search settings."""
         config, search = self.model.config, requests[0].search
         state = self.model.start(self._padded([[*r.source, config.eos_id] for r in requests]))
         start = torch.full((len(requests),), config.bos_id, device=self._device)
@@ -104,7 +104,7 @@ class TorchEngine:
 
 
 def constraints_of(request: Request) -> list[Constraint]:
-    """All that a request's hypotheses must satisfy."""
+    """All constraints of a request."""
     found = [prefix(request.prefix)] if request.prefix else []
     if request.search.no_repeat:
         found.append(no_repeat(request.search.no_repeat))
@@ -114,10 +114,10 @@ def constraints_of(request: Request) -> list[Constraint]:
 def side_by_side(
     work: Callable[[list[int]], None], parts: Sequence[list[int]], device: torch.device
 ) -> None:
-    """Does all parts; on a CPU one thread per core, each with a part of its own.
+    """Runs `work` on all parts; on a CPU in parallel, one single-threaded part per core.
 
-    Small products do not gain from a second thread what synchronisation costs. torch's number of
-    threads belongs to the process: calls take turns, and it is restored when they return.
+    Small products gain less from a second thread than synchronisation costs. torch's number of
+    threads is global: concurrent calls wait for each other, and it is restored afterwards.
     """
     if device.type != "cpu" or len(parts) == 1:
         for part in parts:

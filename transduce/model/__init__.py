@@ -1,4 +1,4 @@
-"""§3: the network. `Network` is what the rest of the package knows of one."""
+"""§3: networks. The rest of the package uses only the interface `Network`."""
 
 from transduce.config import ModelConfig
 from transduce.errors import ModelError
@@ -21,7 +21,7 @@ KINDS: dict[str, type[Transformer]] = {"transformer": Transformer}
 
 
 def build_network(config: ModelConfig) -> Network:
-    """A network of the kind that the settings name, with fresh weights."""
+    """A network of the kind `config.kind`, with newly initialised weights."""
     check_memory(config)
     return KINDS[config.kind](config)
 

@@ -1,4 +1,4 @@
-"""§3.2: attention. A mask is True where one may look."""
+"""§3.2: attention. A mask is True at the keys that a query may attend to."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from transduce.config import ModelConfig
 from transduce.model.dropout import Dropout
 from transduce.model.linear import Linear
 
-Mask = Bool[Tensor, "_ 1 _ _"]  # one or every row, any head, one or every query, every key
+Mask = Bool[Tensor, "_ 1 _ _"]  # [batch or 1, 1, query or 1, key]
 
 
 @dataclass(frozen=True)
 class KeysValues:
-    """The projected keys and values of every head: all that attention needs of what it looks at."""
+    """The projected keys and values of every head."""
 
     keys: Float[Tensor, "batch heads key d_k"]
     values: Float[Tensor, "batch heads key d_v"]
@@ -27,7 +27,7 @@ class KeysValues:
         return self.keys.shape[2]
 
     def followed_by(self, other: "KeysValues", rows: Tensor | None = None) -> "KeysValues":
-        """These rows of the batch, in this order (None: all as they are), and what comes next."""
+        """The given rows of the batch (all if None), with the positions of `other` appended."""
         return KeysValues(
             joined(self.keys, other.keys, rows), joined(self.values, other.values, rows)
         )
@@ -42,8 +42,8 @@ def joined(
     after: Float[Tensor, "rows heads new d"],
     rows: Tensor | None,
 ) -> Float[Tensor, "rows heads keys d"]:
-    """The chosen rows with more positions after theirs: one copy, for positions lie outermost."""
-    if rows is None or before.requires_grad:  # a copy into place has no gradient
+    """The given rows with more positions appended: one copy, as positions are the outer axis."""
+    if rows is None or before.requires_grad:  # writing with out= has no gradient
         chosen = before if rows is None else before.index_select(0, rows)
         return torch.cat([chosen, after], dim=2)
     heads, length, d = before.shape[1:]
@@ -75,14 +75,14 @@ def additive_scores(
 def softmax_over_visible(
     scores: Float[Tensor, "batch heads query key"], mask: Bool[Tensor, "#batch 1 #query key"] | None
 ) -> Float[Tensor, "batch heads query key"]:
-    """softmax over the keys one may look at; a row that may look nowhere gets weights of zero."""
+    """softmax over the keys that are not masked; all weights are 0 if all keys are masked."""
     if mask is None:
         return scores.softmax(dim=-1)
     weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
-    sees = mask.any(dim=-1, keepdim=True)
-    if sees.device.type == "cpu" and bool(sees.all()):
+    any_visible = mask.any(dim=-1, keepdim=True)
+    if any_visible.device.type == "cpu" and bool(any_visible.all()):
         return weights
-    return weights * sees
+    return weights * any_visible
 
 
 def attention_weights(
@@ -95,11 +95,11 @@ def attention_weights(
 
 
 def fused_is_faster(q: Tensor, k: Tensor) -> bool:
-    """Whether torch's fused kernel beats the explicit form for these shapes on this device.
+    """Whether torch's fused kernel is faster than the explicit form for these shapes.
 
-    Measured by `transduce bench model`: the fused kernel wins everywhere but on CPUs without
-    AVX-512, where the explicit form is faster for short sequences. The answer depends only on the
-    machine and the shapes, never on timing, so that a run repeats bit for bit.
+    Measured by `transduce bench model`: the fused kernel is faster everywhere except on CPUs
+    without AVX-512 for short sequences. The answer depends only on the machine and the shapes,
+    never on timing, so that runs are reproducible bit for bit.
     """
     if q.device.type != "cpu" or torch.backends.cpu.get_cpu_capability() == "AVX512":
         return True
@@ -107,7 +107,7 @@ def fused_is_faster(q: Tensor, k: Tensor) -> bool:
 
 
 def local_mask(query: int, key: int, neighbourhood: int, device: torch.device) -> Mask:
-    """§4, restricted self-attention: one sees the `neighbourhood` positions centred on oneself."""
+    """§4, restricted self-attention to the `neighbourhood` positions around each query."""
     position = torch.arange(key - query, key, device=device)[:, None]
     distance = (position - torch.arange(key, device=device)[None, :]).abs()
     return (distance <= neighbourhood // 2)[None, None]
@@ -120,7 +120,7 @@ def window_attention(
     neighbourhood: int,
     scale: float,
 ) -> Float[Tensor, "batch heads length d_v"]:
-    """Restricted self-attention in O(r · n · d), Table 1: a position meets only its window."""
+    """Restricted self-attention in O(r · n · d), Table 1: scores only within the window."""
     half, length = neighbourhood // 2, to.length
     window = 2 * half + 1
     keys = F.pad(to.keys, (0, 0, half, half)).unfold(2, window, 1)
@@ -137,7 +137,7 @@ def window_attention(
 
 
 def causal_mask(query: int, key: int, device: torch.device) -> Mask:
-    """§3.2.3: the last `query` of `key` positions, each seeing itself and what came before."""
+    """§3.2.3: the last `query` of `key` positions attend to themselves and earlier positions."""
     position = torch.arange(key - query, key, device=device)[:, None]
     return (position >= torch.arange(key, device=device)[None, :])[None, None]
 
@@ -178,7 +178,7 @@ class MultiHeadAttention(nn.Module):
     def scores(
         self, q: Float[Tensor, "batch heads query d_k"], k: Float[Tensor, "batch heads key d_k"]
     ) -> Float[Tensor, "batch heads query key"]:
-        """How well each query fits each key, by the kind of attention this is."""
+        """The scores before the softmax, by `config.attention`."""
         if self.kind == "additive":
             return additive_scores(q, k, self.w)
         return dot_product_scores(q, k, self.scale)
@@ -190,7 +190,7 @@ class MultiHeadAttention(nn.Module):
     def weights(
         self, q: Float[Tensor, "batch heads query d_k"], to: KeysValues, mask: Mask | None = None
     ) -> Float[Tensor, "batch heads query key"]:
-        """Where every head looks: the explicit form, for figures and for every kind."""
+        """The attention weights of every head, in the explicit form."""
         return softmax_over_visible(self.scores(q, to.keys), self._local(q, to, mask))
 
     def attend(
@@ -211,9 +211,13 @@ class MultiHeadAttention(nn.Module):
         return self.output(heads.transpose(1, 2).reshape(batch, query, -1))
 
     def _window(self, q: Tensor, to: KeysValues) -> int | None:
-        """The neighbourhood, where looking at nothing else saves work."""
-        whole = q.shape[2] == to.length
-        return self.neighbourhood if whole and to.length > 2 * (self.neighbourhood or 0) else None
+        """The neighbourhood, if windowed attention is faster than masking; otherwise None."""
+        all_positions = q.shape[2] == to.length
+        return (
+            self.neighbourhood
+            if all_positions and to.length > 2 * (self.neighbourhood or 0)
+            else None
+        )
 
     def _local(self, q: Tensor, to: KeysValues, mask: Mask | None) -> Mask | None:
         if self.neighbourhood is None:

@@ -1,4 +1,4 @@
-"""§5.4: dropout, drawn eight decisions at a time where drawing them is the cost."""
+"""§5.4: dropout; on CPUs eight elements share one 64-bit random number."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Dropout(nn.Module):
         return dropped
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """x + Dropout(y), in one pass over memory where that is the cost."""
+        """x + Dropout(y), on CPUs in one pass over memory."""
         if not self.training or self.p == 0 or x.device.type != "cpu" or x.dtype != y.dtype:
             return x + self(y)
         total: Tensor = _AddByteDropout.apply(x, y, self.p)
@@ -34,15 +34,17 @@ class Dropout(nn.Module):
 
 
 def draw_kept(like: Tensor, p: float) -> tuple[Tensor, float]:
-    """1 where an element is kept and 0 where not, one random byte a decision; and the scale.
+    """A mask, 1 for elements that are kept, and their scale; one random byte per element.
 
-    The probability is p rounded to 1/256, and survivors are scaled by its exact complement, so the
-    expectation is exact. Torch's CPU kernel draws a number for every element, one after the other,
-    which takes longer than the matrix products around it.
+    The probability is p rounded to a multiple of 1/256; the scale is computed from the rounded
+    one, so that the expectation is exact. Torch's CPU kernel draws a number per element, one
+    after the other, which takes longer than the matrix products around it.
     """
     threshold = min(max(round(256 * p), 1), 255)
     drawn = torch.empty(-(-like.numel() // 8), dtype=torch.int64)
-    drawn.random_(-(2**63), None)  # the default range leaves out the sign bit, so one byte in 8
+    drawn.random_(
+        -(2**63), None
+    )  # the default range never sets the sign bit, which biases one byte in 8
     kept = torch.empty_like(like, memory_format=torch.contiguous_format)
     torch.ge(drawn.view(torch.uint8)[: like.numel()].view(like.shape), threshold, out=kept)
     return kept, 256 / (256 - threshold)

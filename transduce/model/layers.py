@@ -38,9 +38,9 @@ class FeedForward(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """§3.1, §5.4: LayerNorm(x + Dropout(sublayer(x))), in two halves around the sub-layer.
+    """§3.1, §5.4: LayerNorm(x + Dropout(sublayer(x))), in two parts around the sub-layer.
 
-    With `norm = "pre"`, which is not the paper's: x + Dropout(sublayer(LayerNorm(x))).
+    With `norm = "pre"`, which departs from the paper: x + Dropout(sublayer(LayerNorm(x))).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -50,11 +50,11 @@ class AddNorm(nn.Module):
         self.dropout = Dropout(config.p_drop)
 
     def before(self, x: Tensor) -> Tensor:
-        """What the sub-layer reads."""
+        """The input of the sub-layer."""
         return self.norm(x) if self.pre else x
 
     def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """What leaves the sub-layer's residual connection."""
+        """The output of the residual connection around the sub-layer."""
         total = self.dropout.add(x, sublayer)
         return total if self.pre else self.norm(total)
 
@@ -80,7 +80,7 @@ class EncoderLayer(nn.Module):
     def attention(
         self, x: Float[Tensor, "batch source d_model"], mask: Mask | None
     ) -> Float[Tensor, "batch heads source source"]:
-        """Where this layer looks when it reads x."""
+        """The attention weights of this layer for the input x."""
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
         return self.self_attention.weights(q, kv, mask)
 
@@ -108,12 +108,12 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Float[Tensor, "batch target d_model"], KeysValues]:
         """The layer's output, and the keys and values of every target position so far.
 
-        `rows` are those of the past that these targets continue; None: each its own.
+        `rows` are the rows of `past` that x continues; None if they are the same rows.
         """
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
         kv = past.followed_by(kv, rows) if past else kv
         x = self.self_attention_norm.after(x, self.self_attention.attend(q, kv, mask))
-        # rows that share a memory look at it as if they were positions of one row
+        # the rows of one sentence attend to its memory as if they were positions of one row
         shared = self.cross_attention_norm.before(x).reshape(memory.keys.shape[0], -1, x.shape[-1])
         q = self.cross_attention.queries(shared)
         seen = self.cross_attention.attend(q, memory, memory_mask).reshape(x.shape)
@@ -130,7 +130,7 @@ class DecoderLayer(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch heads target target"], Float[Tensor, "batch heads target source"]
     ]:
-        """Where this layer looks when it reads x: in the target so far, and in the source."""
+        """The weights of self-attention and of attention over the encoder's output, for input x."""
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
         within = self.self_attention.weights(q, kv, mask)
         x = self.self_attention_norm.after(x, self.self_attention.attend(q, kv, mask))

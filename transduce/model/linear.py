@@ -1,4 +1,4 @@
-"""Linear maps, initialised as the paper's code did: Glorot uniform, biases zero."""
+"""Linear layers, initialised as in the paper's code: Glorot uniform, biases zero."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ class Linear(nn.Linear):
         super().__init__(inputs, sum(widths), bias=bias)
 
     def reset_parameters(self) -> None:
-        """Glorot uniform for each of the matrices, as if it stood alone."""
+        """Glorot uniform for each of the matrices separately."""
         for part in self.weight.split(self.widths):
             nn.init.xavier_uniform_(part)
         if self.bias is not None:

@@ -1,4 +1,4 @@
-"""A network: what training, validation and decoding know of any architecture."""
+"""The interface of a network for training, validation and decoding."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -45,7 +45,7 @@ class Network(nn.Module, ABC):
     def operations(
         self, source: Integer[np.ndarray, " pairs"], target: Integer[np.ndarray, " pairs"]
     ) -> int:
-        """Floating-point operations of a training step, for sentences of these lengths."""
+        """Floating-point operations of a training step on sentences of these lengths."""
 
     @property
     def device(self) -> torch.device:
@@ -53,5 +53,5 @@ class Network(nn.Module, ABC):
 
 
 def count_parameters(module: nn.Module) -> int:
-    """Trainable numbers, a shared matrix counted once."""
+    """The number of trainable parameters; a shared matrix counts once."""
     return sum(p.numel() for p in module.parameters())

@@ -24,7 +24,7 @@ from transduce.positions import sinusoids
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder leaves for the decoder to look at."""
+    """The encoder's output, which the decoder attends to."""
 
     states: Float[Tensor, "batch source d_model"]
     mask: Mask
@@ -35,31 +35,31 @@ class Memory:
 
 @dataclass(frozen=True)
 class Cache:
-    """What decoding further needs of the target so far: a value that goes in and comes out."""
+    """The keys and values of the target so far, for incremental decoding; immutable."""
 
-    past: tuple[KeysValues, ...]  # of each layer's self-attention
-    memory: tuple[KeysValues, ...]  # of each layer's attention over the encoder's output
-    rows: Int[Tensor, " rows"] | None = None  # of the past that go on, in this order; None: all
+    past: tuple[KeysValues, ...]  # self-attention of each layer
+    memory: tuple[KeysValues, ...]  # attention over the encoder's output, of each layer
+    rows: Int[Tensor, " rows"] | None = None  # rows of `past` to continue, in this order; None: all
 
     @property
     def length(self) -> int:
         return self.past[0].length
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> "Cache":
-        """The cache of these rows of the target, in this order: how a beam is reordered.
+        """The cache of these rows of the target, in this order, for reordering a beam.
 
-        The memory is the same for all rows of a sentence: None if every sentence stays.
+        All rows of a sentence share its memory. `sentences` is None if every sentence stays.
         """
         memory = self.memory
         if sentences is not None:
             memory = tuple(kv.select(sentences) for kv in memory)
-        # the past is copied when the next token joins it, and so once, not twice
+        # `past` is copied only once, when the next token is appended
         return Cache(self.past, memory, rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """The state of decoding: the encoded source, and the cache once there is a target."""
+    """The state of decoding: the encoded source, and the cache after the first step."""
 
     memory: Memory
     cache: Cache | None = None
@@ -73,7 +73,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """Where every head of every layer looks, for figures."""
+    """The attention weights of every head of every layer."""
 
     encoder: tuple[Float[Tensor, "batch heads source source"], ...]
     decoder: tuple[Float[Tensor, "batch heads target target"], ...]
@@ -96,7 +96,7 @@ class Embedding(nn.Module):
     def forward(
         self, ids: Int[Tensor, "batch length"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
-        """Embeds ids that stand at positions start, start + 1, …"""
+        """Embeds ids at positions start, start + 1, …"""
         check_ids(ids, self.weight.shape[0])
         tokens = F.embedding(ids, self.weight) * self.scale
         return self.dropout(tokens + self.encoding(start, ids.shape[1]))
@@ -113,12 +113,14 @@ class Embedding(nn.Module):
         return self.positions[start : start + length]
 
     def _table(self, length: int) -> Float[Tensor, "positions d_model"]:
-        """Sinusoids of at least so many positions, kept where the weights are and in their type."""
+        """Sinusoids of at least `length` positions, cached in the weights' device and dtype."""
         table, weight = self._sinusoids, self.weight
         usable = table is not None and (table.device, table.dtype) == (weight.device, weight.dtype)
         if table is None or not usable or len(table) < length:
-            size = 1 << (max(length, 64) - 1).bit_length()  # doubled, so that it seldom grows
-            with torch.inference_mode(False):  # training may use it after a search has made it
+            size = (
+                1 << (max(length, 64) - 1).bit_length()
+            )  # a power of two, so that it seldom grows
+            with torch.inference_mode(False):  # training may use it after inference has cached it
                 made = torch.from_numpy(sinusoids(0, size, weight.shape[1], self.layout))
                 self._sinusoids = table = made.to(weight)
         return table
@@ -195,7 +197,7 @@ class Transformer(Network):
     ) -> tuple[Float[Tensor, "batch target vocabulary"], Cache]:
         """The logits after each of these target tokens, which follow the ones in the cache.
 
-        A target may have more rows than the memory: then so many side by side share one of it.
+        The target may have a multiple of the memory's rows: then adjacent rows share a sentence.
         """
         states, cache = self.decode_states(target, memory, cache)
         return self.output(states), cache
@@ -203,14 +205,14 @@ class Transformer(Network):
     def decode_states(
         self, target: Int[Tensor, "batch target"], memory: Memory, cache: Cache | None = None
     ) -> tuple[Float[Tensor, "batch target d_model"], Cache]:
-        """What the pre-softmax layer reads: `decode` but for its last product."""
+        """The input of the pre-softmax layer: `decode` without the output projection."""
         length = target.shape[1]
         start = cache.length if cache else 0
         past = cache.past if cache else (None,) * len(self.decoder)
         rows = cache.rows if cache else None
         seen = cache.memory if cache else self._keys_values(memory)
-        # The newest token may look at all that came before; padding comes after all tokens, so
-        # causality keeps it out of sight.
+        # A single new token attends to all earlier ones. Padding comes after the tokens, so the
+        # causal mask hides it.
         mask = causal_mask(length, start + length, target.device) if length > 1 else None
         x = self.target_embedding(target, start)
         present = []
@@ -223,7 +225,7 @@ class Transformer(Network):
     def attention_maps(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> AttentionMaps:
-        """Where every head looks; each layer's weights are computed beside its ordinary pass."""
+        """The attention weights of every head, computed explicitly next to each layer's output."""
         encoder, decoder, cross = [], [], []
         mask = self._source_mask(source)
         x = self.source_embedding(source)
@@ -248,12 +250,12 @@ class Transformer(Network):
 
 
 def vectors(count: int, d_model: int) -> nn.Parameter:
-    """Embeddings as the paper's code drew them: normal, with standard deviation 1/√d_model."""
+    """Embeddings initialised as in the paper's code: normal, standard deviation 1/√d_model."""
     return nn.Parameter(torch.randn(count, d_model) * d_model**-0.5)
 
 
 def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
-    """A sentence instead of a crash; on a GPU the check would make every step wait."""
+    """Raises InputError for ids outside the vocabulary; on a GPU the check would be too slow."""
     if ids.device.type != "cpu" or ids.numel() == 0:
         return
     smallest, largest = torch.aminmax(ids)

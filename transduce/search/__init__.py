@@ -1,4 +1,4 @@
-"""Search: the settings of §6.1, and what is found. Nothing here needs torch; `beam` does."""
+"""Search settings (§6.1), hypotheses and the length penalty; without torch."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ class Search:
     penalty: Penalty = "gnmt"
     extra_length: int = 50  # the maximum output length is the input length plus this
     n_best: int = 1
-    no_repeat: int = 0  # if not 0, no n-gram of this many tokens occurs twice
+    no_repeat: int = 0  # n: no n-gram occurs twice; 0: no limit
 
     def limit(self, source_length: int) -> int:
         return source_length + self.extra_length
@@ -31,15 +31,15 @@ class Hypothesis:
 
     tokens: tuple[int, ...]
     log_prob: float  # of the tokens, and of EOS if it ended
-    score: float  # log_prob over the length penalty: what search maximises
-    ended: bool = True  # by EOS; otherwise it was cut at its limit, or nothing could follow
-    log_probs: tuple[float, ...] = ()  # of each token, where the engine provides them
+    score: float  # log_prob ÷ length penalty, which search maximises
+    ended: bool = True  # by EOS; False if cut at the length limit or if no token was allowed
+    log_probs: tuple[float, ...] = ()  # of each token, if the engine provides them
 
 
 def length_penalty(length: int, search: Search = PAPER) -> float:
     """The divisor of a log-probability; `length` counts EOS.
 
-    `gnmt`: ((5 + n)/6)^α, as §6.1 by way of Wu et al.; `average`: n^α; `none`: 1.
+    `gnmt`: ((5 + n)/6)^α, §6.1, from Wu et al.; `average`: n^α; `none`: 1.
     """
     if search.penalty == "gnmt":
         return float(((5 + length) / 6) ** search.alpha)

@@ -1,4 +1,4 @@
-"""Which tokens may follow those that a hypothesis has: a prefix, no repetition, a grammar."""
+"""Constraints on the next token of a hypothesis: a prefix, no repeated n-grams, a grammar."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Only:
-    """One of these tokens comes next; if there are none, the hypothesis cannot go on."""
+    """Only these tokens are allowed next; if there are none, the hypothesis is cut."""
 
     tokens: Sequence[int]
 
 
 @dataclass(frozen=True)
 class Never:
-    """None of these tokens comes next."""
+    """None of these tokens is allowed next."""
 
     tokens: Sequence[int]
 
 
-# From the tokens of a hypothesis so far, without BOS; None: any token may follow.
+# A function of the tokens of a hypothesis, without BOS; None: any token is allowed.
 Constraint = Callable[[Sequence[int]], Only | Never | None]
 
 
 def prefix(wanted: Sequence[int]) -> Constraint:
-    """The output begins with these tokens.
+    """The output must begin with these tokens.
 
     >>> prefix([5, 6])([5])
     Only(tokens=(6,))

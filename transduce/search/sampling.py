@@ -1,4 +1,4 @@
-"""Sampling: the next token is drawn from the model's distribution instead of being the best."""
+"""Sampling of the next token from the model's distribution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from transduce.search.beam import NEVER, Choose
 
 @dataclass(frozen=True)
 class Sampling:
-    """Temperature first, then the k likeliest tokens, then the fewest that have probability p."""
+    """Temperature, top-k and top-p (nucleus), applied in this order."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -20,9 +20,9 @@ class Sampling:
 
 
 def sampled(sampling: Sampling, seeds: Sequence[int]) -> Choose:
-    """Draws without replacement, each sentence from its own seed, so that batches are invariant.
+    """Samples without replacement; a seed per sentence makes it batch-invariant.
 
-    Gumbel's trick: the largest of log p + Gumbel noise is a draw from p.
+    The Gumbel trick: the maximum of log p + Gumbel noise is a sample from p.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 

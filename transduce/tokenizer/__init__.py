@@ -1,4 +1,4 @@
-"""Text ↔ ids: our own lossless byte-pair encoding, or the tokenizer of an OPUS-MT model."""
+"""Tokenizers: our own lossless BPE, or that of an OPUS-MT model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,14 +31,15 @@ TOKENIZER_FILES = (OURS, *FILES, TARGET_VOCABULARY)  # of either kind
 
 @runtime_checkable
 class TokenizerLike(Protocol):
-    """What a model reads and writes text with. Ids are without special symbols.
+    """The interface of a tokenizer. Ids have no special symbols.
 
-    `encode`, `encode_batch` and `pieces` are of sources, `decode` and `encode_targets` of targets.
+    `encode`, `encode_batch` and `pieces` take sources; `encode_targets` and `decode` are for
+    targets.
     """
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every token that a source can have, by its id."""
+        """The source tokens, indexed by id."""
         ...
 
     @property

@@ -1,8 +1,8 @@
-"""One byte-pair vocabulary for both languages, §5.1; encoding is lossless.
+"""§5.1: BPE with one vocabulary for both languages; encoding is lossless.
 
-SentencePiece writes a space as "▁" (U+2581). A "▁" of the text itself is therefore escaped with
-U+0010 before encoding and put back after decoding. SentencePiece keeps everything else, since its
-normalisation is off, and spells characters that are not in the vocabulary in bytes.
+SentencePiece writes a space as "▁" (U+2581). A "▁" in the text is therefore escaped with U+0010
+before encoding and restored after decoding. Everything else is kept: normalisation is off, and
+characters outside the vocabulary are encoded as bytes.
 """
 
 import hashlib
@@ -24,17 +24,17 @@ from transduce.tokenizer.processor import SPACE, processor_of, readable, split
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
-SMALLEST = len(SPECIALS) + 256  # the special symbols and the bytes
+SMALLEST = len(SPECIALS) + 256  # special symbols and bytes
 
-SAMPLE = 400_000  # lines; more of them hardly change the merges, but take memory
-LONGEST_LINE = 1000  # characters; SentencePiece leaves out lines of more than 4192 bytes
+SAMPLE = 400_000  # lines; more would need memory and hardly change the merges
+LONGEST_LINE = 1000  # characters; SentencePiece skips lines of more than 4192 bytes
 
 ESCAPE = "\x10"
 _ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
 
 
 class Tokenizer:
-    """Text ↔ ids with a learned vocabulary."""
+    """A tokenizer with a learned BPE vocabulary."""
 
     def __init__(self, model: bytes) -> None:
         """`model` is a serialised SentencePiece model; raises RuntimeError if it is not."""
@@ -53,10 +53,10 @@ class Tokenizer:
         seed: int = 0,
         log: Callable[[str], None] = lambda _: None,
     ) -> "Tokenizer":
-        """Learns byte pairs from lines of both languages and writes them to a file.
+        """Learns a BPE vocabulary from lines of both languages and writes it to a file.
 
-        The same lines give the same file. `symbols` are never split. Of more than `sample` lines,
-        a random sample is used; that, and a vocabulary smaller than asked for, is logged.
+        It is deterministic. `symbols` are never split. If there are more than `sample` lines, a
+        random sample is used; that, and a vocabulary smaller than `vocab_size`, is logged.
         """
         _check_symbols(symbols)
         drawn, total = _draw(lines, sample, random.Random(seed))
@@ -82,7 +82,7 @@ class Tokenizer:
         if ids != (PAD, BOS, EOS, UNK):
             raise ModelError(
                 f"{file} numbers pad, bos, eos and unk {ids}, not {(PAD, BOS, EOS, UNK)}: "
-                "it is another program's vocabulary"
+                "it is not a vocabulary of transduce"
             )
         return tokenizer
 
@@ -101,7 +101,7 @@ class Tokenizer:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every token, by its id."""
+        """The tokens, indexed by id."""
         return tuple(self._processor.IdToPiece(i) for i in range(self.vocab_size))
 
     @property
@@ -114,7 +114,7 @@ class Tokenizer:
 
     @cached_property
     def longest_piece(self) -> int:
-        """The most characters that one token can stand for."""
+        """The length of the longest token, in characters."""
         return max(map(len, self.vocabulary))
 
     def encode(self, text: str) -> list[int]:
@@ -126,21 +126,21 @@ class Tokenizer:
         return ids
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """The same: both languages have one vocabulary."""
+        """Same as `encode_batch`: both languages share a vocabulary."""
         return self.encode_batch(texts)
 
     def encode_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """The same as arrays. The interpreter is free meanwhile, so threads of it run at once."""
+        """Like `encode_batch`, as arrays; releases the GIL, so that threads run in parallel."""
         ids: list[np.ndarray] = self._encode(texts, "numpy")
         return ids
 
     def pieces(self, text: str) -> list[str]:
-        """The tokens of a text as SentencePiece writes them, "▁" for a space."""
+        """The tokens of a text as strings, with "▁" for a space."""
         pieces: list[list[str]] = self._encode([text], str)
         return pieces[0]
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text of ids, without special symbols; bytes that form no character become "�"."""
+        """The text of ids, without special symbols; invalid UTF-8 bytes become "�"."""
         if not len(ids):
             return ""
         try:
@@ -157,7 +157,7 @@ class Tokenizer:
 
 
 def _escape(text: str) -> str:
-    """Escapes "▁", so that it can stand for a space.
+    """Escapes "▁", which SentencePiece uses for a space.
 
     >>> _escape("a▁b c")
     'a\\x10_b c'
@@ -174,18 +174,18 @@ def _unescape(text: str) -> str:
 
 
 def _draw(lines: Iterable[str], sample: int, rng: random.Random) -> tuple[list[str], int]:
-    """At most `sample` of the lines, each as likely as any other, and how many there were."""
+    """A uniform random sample of lines (reservoir sampling), and the total number."""
     drawn: list[str] = []
     total = 0
     for line in lines:
         for start in range(0, len(line), LONGEST_LINE):
             total += 1
-            # SentencePiece leaves out lines that have the character it keeps for the unknown
+            # SentencePiece skips lines with the character that it reserves for unknown tokens
             part = _escape(line[start : start + LONGEST_LINE].replace("▅", " "))
             if len(drawn) < sample:
                 drawn.append(part)
-            elif (place := rng.randrange(total)) < sample:
-                drawn[place] = part
+            elif (i := rng.randrange(total)) < sample:
+                drawn[i] = part
     return drawn, total
 
 
@@ -195,7 +195,7 @@ def _emptied(lines: list[str]) -> Iterator[str]:
 
 
 def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
-    """The bytes of a SentencePiece model; the list is empty afterwards, to save memory."""
+    """Trains a SentencePiece model; empties the list of lines to save memory."""
     model = io.BytesIO()
     try:
         _in_thread(
@@ -203,20 +203,20 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
             sentence_iterator=_emptied(lines),
             model_writer=model,
             model_type="bpe",
-            vocab_size=max(vocab_size, SMALLEST),  # smaller ones are refused with another message
+            vocab_size=max(vocab_size, SMALLEST),  # a smaller size is reported below
             hard_vocab_limit=False,
             byte_fallback=True,
             character_coverage=0.9999,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
-            add_dummy_prefix=True,  # a word is the same token wherever it stands
+            add_dummy_prefix=True,  # a word has the same token at the start of a line
             user_defined_symbols=list(symbols),
             pad_id=PAD,
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
             shuffle_input_sentence=False,
-            num_threads=1,  # byte pairs are learned by one thread, and the number is in the file
+            num_threads=1,  # BPE uses one thread anyway, and the number is in the file
             minloglevel=2,
         )
     except RuntimeError as error:
@@ -236,7 +236,7 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
 
 
 def _in_thread(call: Callable[..., object], **arguments: object) -> None:
-    """Runs a call of C++ such that a signal interrupts the wait for it, though not the call."""
+    """Runs a C++ function in a thread, so that a signal can interrupt waiting for it."""
     outcome: Future[object] = Future()
 
     def run() -> None:
@@ -250,14 +250,14 @@ def _in_thread(call: Callable[..., object], **arguments: object) -> None:
 
 
 def _check_symbols(symbols: Sequence[str]) -> None:
-    for place, symbol in enumerate(symbols):
+    for i, symbol in enumerate(symbols):
         if not symbol or any(character.isspace() for character in symbol):
             why = "it is empty or has a space"
         elif SPACE in symbol or ESCAPE in symbol:
-            why = "it has a character that stands for a space"
+            why = "it has a character that encodes a space"
         elif symbol in SPECIALS or re.fullmatch("<0x[0-9A-F]{2}>", symbol):
             why = "every vocabulary has it already"
-        elif symbol in symbols[:place]:
+        elif symbol in symbols[:i]:
             why = "it is given twice"
         else:
             continue

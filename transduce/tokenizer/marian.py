@@ -1,9 +1,9 @@
-"""The tokenizer of Marian and OPUS-MT models, from the files that Hugging Face keeps.
+"""The tokenizer of Marian and OPUS-MT models, from the files of a Hugging Face checkpoint.
 
-A SentencePiece model for each language splits the text, and `vocab.json` has the ids of the pieces:
-for both languages, unless `target_vocab.json` has those of the target. In multilingual models a
-code such as `>>fra<<` before the source selects the target language. Unlike our own, this tokenizer
-normalises, and characters outside its vocabulary become the unknown symbol.
+Each language has a SentencePiece model; `vocab.json` has the ids of the pieces for both languages,
+unless `target_vocab.json` has those of the target. In multilingual models a code such as `>>fra<<`
+before the source selects the target language. Unlike our own, this tokenizer normalises, and
+characters outside its vocabulary become the unknown token.
 """
 
 import difflib
@@ -22,10 +22,10 @@ from transduce.tokenizer.processor import SPACE, processor_of, readable, split
 
 SOURCE, TARGET = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
-FILES = (SOURCE, TARGET, VOCABULARY)  # every model has them; some also TARGET_VOCABULARY
+FILES = (SOURCE, TARGET, VOCABULARY)  # some models also have TARGET_VOCABULARY
 
 PADDING, END, UNKNOWN = "<pad>", "</s>", "<unk>"
-SILENT = (PADDING, "<s>", END, UNKNOWN)
+REMOVED = (PADDING, "<s>", END, UNKNOWN)
 
 _CODE = re.compile(r">>[^<>\s]+<<")
 _IDS = TypeAdapter(dict[str, NonNegativeInt])
@@ -47,10 +47,10 @@ class _Side:
 
 
 class MarianTokenizer:
-    """Text ↔ ids with a vocabulary for sources and one, often the same, for targets."""
+    """A tokenizer with a source and a target vocabulary, which are often the same."""
 
     def __init__(self, files: Mapping[str, bytes], where: Path = Path()) -> None:
-        """`files` are contents by name; error messages name them as files of `where`."""
+        """`files` maps names to contents; `where` is their directory, for error messages."""
         self.files = dict(files)
         for name in FILES:
             if name not in files:
@@ -61,7 +61,7 @@ class MarianTokenizer:
             target_ids = _ids(files[TARGET_VOCABULARY], where / TARGET_VOCABULARY)
         self._source = _Side(_processor(files[SOURCE], where / SOURCE), ids)
         self._target = _Side(_processor(files[TARGET], where / TARGET), target_ids)
-        self._silent = {target_ids[name] for name in SILENT if name in target_ids}
+        self._removed = {target_ids[name] for name in REMOVED if name in target_ids}
 
     @classmethod
     def load(cls, directory: Path) -> "MarianTokenizer":
@@ -74,7 +74,7 @@ class MarianTokenizer:
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every token that a source can have, by its id."""
+        """The source tokens, indexed by id."""
         return self._source.vocabulary
 
     @property
@@ -91,7 +91,7 @@ class MarianTokenizer:
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The codes of the target languages; none if there is only one."""
+        """The codes of the target languages; empty if there is only one."""
         return tuple(sorted(filter(_CODE.fullmatch, self._source.ids)))
 
     def encode(self, text: str) -> list[int]:
@@ -107,7 +107,7 @@ class MarianTokenizer:
         return [self._target.encode(some) for some in pieces]
 
     def pieces(self, text: str) -> list[str]:
-        """The tokens of a source, "▁" for a space, including those outside the vocabulary."""
+        """The tokens of a source as strings, also those outside the vocabulary."""
         code = _CODE.match(text) if self.languages else None
         if code is None:
             return self._split(text)
@@ -120,12 +120,12 @@ class MarianTokenizer:
         return [code[0], *self._split(text[code.end() :])]
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text of a target's ids, without special symbols, the unknown one included."""
+        """The text of a target's ids; special symbols and unknown tokens are left out."""
         names = self.target_vocabulary
         for i in ids:
             if not 0 <= i < len(names):
                 raise InputError(f"token id {i} is outside the vocabulary of {len(names):,}")
-        pieces = [names[i] for i in ids if i not in self._silent]
+        pieces = [names[i] for i in ids if i not in self._removed]
         text: str = self._target.processor.DecodePieces(pieces) if pieces else ""
         # SentencePiece leaves pieces of the other language as they are
         return text.replace(SPACE, " ").strip()

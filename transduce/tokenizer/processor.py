@@ -1,4 +1,4 @@
-"""SentencePiece, whose errors become UserErrors."""
+"""SentencePiece with errors of the UserError family."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def readable(file: Path) -> Iterator[None]:
         raise ModelError(f"the vocabulary {file} cannot be read: {error.strerror}") from None
     except RuntimeError:
         raise ModelError(
-            f"{file} is damaged, or not a SentencePiece model: put back the original"
+            f"{file} is damaged, or not a SentencePiece model: restore the original"
         ) from None
 
 
@@ -37,5 +37,5 @@ def split(processor: SentencePieceProcessor, texts: Sequence[str], kind: type | 
     """The texts as lists of pieces (`str`), lists of ids (`int`) or arrays of ids ("numpy")."""
     try:
         return processor.Encode(list(texts), return_type=kind, num_threads=1)  # type: ignore[arg-type]
-    except (RuntimeError, TypeError):  # by version
-        raise InputError("the text has half of a surrogate pair, which is no character") from None
+    except (RuntimeError, TypeError):  # depends on its version
+        raise InputError("the text has an unpaired surrogate, which is not a character") from None
