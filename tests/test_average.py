@@ -104,7 +104,7 @@ def test_fewer_checkpoints_than_asked_for_are_all_averaged(run) -> None:
         shutil.rmtree(checkpoint(run, step))
     result = invoke("average", str(run))
     assert result.exit_code == 0
-    assert result.stderr.startswith("2 checkpoints are there, not 5: all are averaged\n")
+    assert result.stderr.startswith("2 checkpoints are usable, not 5: all are averaged\n")
     assert_equal(run / "model", mean(run, 10, 12))
 
 
@@ -132,7 +132,7 @@ def test_without_the_encoded_corpus_the_mean_is_made_but_not_scored(run) -> None
     shutil.rmtree(run / "data")
     result = invoke("average", str(run))
     assert result.exit_code == 0
-    assert "without it the mean is not scored" in result.stderr
+    assert "the averaged model is not scored without the data" in result.stderr
     assert "perplexity" not in card(run)
 
 

@@ -516,7 +516,7 @@ def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) 
         (("-", "-"), "standard input can be read only once: give - for one file"),
         (
             (source, reference, "--translations", short, "--model", "m"),
-            f"{short} is translated already: leave out --model and --output, or --translations",
+            f"{short} has translations already: leave out --model and --output, or --translations",
         ),
     ]:
         assert refusal(*args) == f"transduce: {sentence}\n"

@@ -240,7 +240,7 @@ def test_a_seed_repeats_the_example_and_another_changes_it() -> None:
         (["explain", " ", "--seed", "0"], "there is no word to explain: give a sentence"),
         (
             ["explain", "a b", "--seed", "0", "--model", "m"],
-            "--seed makes a model of its own: leave out --model, or --seed",
+            "--seed creates a random model: leave out --model or --seed",
         ),
         (["explain", "a b", "--model", "nowhere"], "no model directory nowhere"),
         (

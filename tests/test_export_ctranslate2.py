@@ -54,4 +54,4 @@ def test_an_export_never_overwrites(directory, tmp_path) -> None:
     (tmp_path / "file").write_text("mine", "utf-8")
     result = export(directory, tmp_path)
     assert result.exit_code == 2
-    assert "is not empty: name a directory that does not exist yet" in result.stderr
+    assert "is not empty: name a new directory" in result.stderr

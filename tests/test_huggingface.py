@@ -162,9 +162,9 @@ def test_pickled_weights_are_refused(tmp_path) -> None:
         ({"encoder_layers": 1000}, "has no model.encoder.layers.3"),
         ({"vocab_size": 10**12}, "model.vocab_size = 1000000000000 must be less than"),
         ({"d_model": 99_968}, "the weights belong to another model or vocabulary"),
-        ({"dropout": None}, "config.json is not Marian's"),
-        ({"dropout": "much"}, "config.json is not Marian's"),
-        ({"activation_function": []}, "config.json is not Marian's"),
+        ({"dropout": None}, "config.json is not a Marian configuration"),
+        ({"dropout": "much"}, "config.json is not a Marian configuration"),
+        ({"activation_function": []}, "config.json is not a Marian configuration"),
         ({"d_model": "wide"}, "model.d_model = 'wide' must be a whole number"),
     ],
 )
@@ -191,7 +191,7 @@ def test_forbidden_words_that_are_no_ids_are_ignored(tmp_path, words) -> None:
 
 def test_a_model_of_another_type_is_refused(tmp_path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}), "utf-8")
-    with pytest.raises(ModelError, match="holds a model of type 'bert'; only"):
+    with pytest.raises(ModelError, match="has a model of type 'bert'; only"):
         read_huggingface(tmp_path)
 
 
@@ -313,7 +313,7 @@ huggingface_generation = huggingface._generation
 @pytest.mark.parametrize(
     ("name", "wrong", "sentence"),
     [
-        ("_tokenizer_files", swapped, "does not read 'A dog runs on the beach.' as the model"),
+        ("_tokenizer_files", swapped, "does not tokenize 'A dog runs on the beach.' as the model"),
         (
             "_generation",
             lambda model: {**huggingface_generation(model), "decoder_start_token_id": 0},
@@ -338,7 +338,7 @@ def test_without_transformers_an_export_is_read_by_transduce_and_says_so(
     write_huggingface(model, tmp_path / "out", tokens, log=said.append)
     assert "as transduce reads them; transformers is not installed" in said[0]
     monkeypatch.setattr(huggingface, "_tokenizer_files", swapped)
-    with pytest.raises(ModelError, match=r"does not read 'A dog runs on the beach\.'"):
+    with pytest.raises(ModelError, match=r"does not tokenize 'A dog runs on the beach\.'"):
         write_huggingface(model, tmp_path / "other", tokens)
     assert not (tmp_path / "other").exists()
 

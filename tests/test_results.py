@@ -152,7 +152,7 @@ def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tm
         (("--card",), "--card writes into a model directory: name it with --model"),
         (
             ("--title", "A title"),
-            "--title is a record's or a card's: give --record or --card as well",
+            "--title is for --record or --card: give one of them",
         ),
     ]:
         assert refusal(*files, *args) == f"transduce: {sentence}\n"

@@ -491,7 +491,7 @@ def test_mistakes_are_one_clear_line(directory, tmp_path) -> None:
         "transduce: TEXT and --input are both given: translate one or the other"
     )
     assert complaint("translate", *model, "--resume", "x") == (
-        "transduce: --resume goes on with a file: name it with --output"
+        "transduce: --resume continues a file: name it with --output"
     )
     assert complaint("translate", *model, "--n-best", 5, "x") == (
         "transduce: --n-best 5 needs a beam at least as wide: add --beam 5"
@@ -504,7 +504,7 @@ def test_mistakes_are_one_clear_line(directory, tmp_path) -> None:
         "transduce: the torch engine computes in float32, not int8"
     )
     assert complaint("translate", *model, "--alignments", "x") == (
-        "transduce: --alignments are a field of --json: add it"
+        "transduce: --alignments are a field of the JSON output: add --json"
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line. Each verb is a file here, and imports what it needs when it runs."""
+"""The command line. Each verb is a module, which imports what it needs when it runs."""
 
 import errno
 import importlib
@@ -13,7 +13,7 @@ import click
 
 from transduce.errors import UserError
 
-# The optional dependencies, by the extra of the package that installs them.
+# Optional dependencies → the extra that installs them.
 EXTRAS = {
     "torch": "train",
     "tensorboard": "train",
@@ -23,7 +23,7 @@ EXTRAS = {
     "transformers": "huggingface",
 }
 
-# In the order in which a reader meets them.
+# In the order of the help text.
 VERBS = {
     "train": "transduce.cli.train",
     "check": "transduce.cli.check",
@@ -40,14 +40,14 @@ VERBS = {
 }
 
 OUT_OF_MEMORY = "there is not enough memory: use a smaller model, smaller batches or a smaller beam"
-# torch raises RuntimeError where a tensor does not fit
+# messages of torch's RuntimeError for failed allocations
 TORCH_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
-LONGEST_WORD = 400  # characters that a word of an error sentence is shown in full
+LONGEST_WORD = 400  # characters; longer words of an error message are abbreviated
 
 
 class Verbs(click.Group):
-    """Loads a verb when it is asked for, and turns every mistake of a user into one line."""
+    """Loads verbs lazily and prints errors of the user as one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -60,7 +60,7 @@ class Verbs(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the verb. What the system refuses, or lacks, becomes a UserError here and only here.
+        """Runs the verb. Errors of the system become UserErrors here and only here.
 
         An exception of any other kind is a bug and keeps its traceback.
         """
@@ -85,16 +85,16 @@ class Verbs(click.Group):
         return result
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Runs a command line: 0 on success, 2 and one line for a mistake, 130 on Ctrl-C."""
-        # Threads that wait for each other soon sleep instead of spinning: on a machine with other
-        # work a step otherwise takes up to fifty times as long. Read once, when torch is loaded.
+        """Runs a command line; exit code 0 on success, 2 for a UserError, 130 on Ctrl-C."""
+        # Waiting OpenMP threads spin only briefly: on a busy machine a training step is otherwise
+        # up to fifty times slower. Read once, when torch is loaded.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
         for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(encoding="utf-8", errors=errors)  # whatever the locale says
+                stream.reconfigure(encoding="utf-8", errors=errors)  # independent of the locale
         try:
             if any("\0" in word for word in _words(*args, **kwargs)):
-                raise UserError("an argument has a NUL character, which no name or text has")
+                raise UserError("an argument has a NUL character: remove it")
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except click.exceptions.NoArgsIsHelpError as help_wanted:
             click.echo(help_wanted.format_message())
@@ -107,14 +107,14 @@ class Verbs(click.Group):
             code = 2
         except (KeyboardInterrupt, click.Abort):
             code = 130
-        except BrokenPipeError:  # the reader of our output, such as `head`, has had enough
+        except BrokenPipeError:  # the reader of our output, such as `head`, has ended
             code = 141
         _discard_unwritten()
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def refusal(error: Exception) -> str | None:
-    """What the system refused, as half a sentence; None for an error that is a bug."""
+    """The message for an error of the system; None for a bug."""
     match error:
         case ModuleNotFoundError(name=str(name)) if (package := name.partition(".")[0]) in EXTRAS:
             return f"this needs {package}: pip install 'transduce[{EXTRAS[package]}]'"
@@ -132,14 +132,14 @@ def refusal(error: Exception) -> str | None:
         case OverflowError():
             return f"a number is too large to compute with ({error})"
         case UnicodeEncodeError():
-            return f"{error.object[error.start : error.end]!r} is half a character, not text"
+            return f"{error.object[error.start : error.end]!r} is an unpaired surrogate"
         case RuntimeError() if any(sign in str(error) for sign in TORCH_OUT_OF_MEMORY):
             return OUT_OF_MEMORY
     return None
 
 
 def _discard_unwritten() -> None:
-    """Drops what a closed pipe or a full disk did not take; Python would write it again at exit."""
+    """Discards output that could not be written; Python would try again at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -158,4 +158,4 @@ def _complain(sentence: str) -> None:
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("transduce"), message="transduce %(version)s")
 def main() -> None:
-    """The Transformer of "Attention Is All You Need": train it, use it, look inside it."""
+    """The Transformer of "Attention Is All You Need": train it, use it, inspect it."""

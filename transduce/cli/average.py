@@ -1,4 +1,4 @@
-"""`transduce average`: §6.1, the mean of a run's last checkpoints as a model directory."""
+"""`transduce average`: §6.1, checkpoint averaging."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     type=click.Choice(["float32", "float16", "int8"]),
     default="float32",
     show_default=True,
-    help="Of the weights in the file; --stored is another name of this option.",
+    help="dtype of the stored weights; --stored is an alias.",
 )
-@click.option("--note", type=PATH, help="A text file that the card is to end with.")
+@click.option("--note", type=PATH, help="A text file to append to the model card.")
 def average_command(
     run: Path, last: int, output: Path | None, dtype: "DType", note: Path | None
 ) -> None:
-    """Average the weights of the last checkpoints of RUN and leave them as a model directory.
+    """Average the weights of the last checkpoints of RUN and write a model directory.
 
-    Checkpoints that a signal asked for take no part, and damaged ones are named and left out.
+    Checkpoints saved on a signal are left out, and damaged ones are reported and left out.
     """
     from transduce.directory.network import load_weights
     from transduce.errors import InputError
@@ -55,12 +55,12 @@ def average_command(
         why = ": none is whole and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:
-        log(f"{len(paths)} checkpoints are there, not {last}: all are averaged")
+        log(f"{len(paths)} checkpoints are usable, not {last}: all are averaged")
     config, data = read_config(whole), None
     try:
         data = reopen(whole)
     except InputError as error:
-        log(f"{error}; without it the mean is not scored")
+        log(f"{error}; the averaged model is not scored without the data")
     position, what = state.read_state(paths[-1])[0], described(paths)
     with join() as processes:
         network = build_network(config.model).to(processes.device)

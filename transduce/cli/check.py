@@ -11,7 +11,7 @@ from transduce.cli import options
 @options.corpus
 @options.text_files("--test", "Files to look for in the training data.")
 @options.training_settings
-@click.option("--timing/--no-timing", default=True, help="Time a few steps, for 15 s.")
+@click.option("--timing/--no-timing", default=True, help="Time some training steps, for 15 s.")
 @options.as_json
 def check_command(
     train: tuple[Path, ...],
@@ -26,9 +26,9 @@ def check_command(
 ) -> None:
     """Print what `transduce train` with the same options would do, without training.
 
-    Counts and lengths, everything that would be dropped and why, validation and test sentences
-    that are in the training data, batches, memory, time and operations. What training
-    cannot use is an error here too, with the same sentence.
+    Reports numbers and lengths of sentences, pairs that would be dropped and why, validation and
+    test sentences that occur in the training data, batches, memory, time and operations. Data that
+    training would reject is an error here too, with the same message.
     """
     import tempfile
 
@@ -38,7 +38,7 @@ def check_command(
     from transduce.train.progress import choose_display
     from transduce.train.run import Run
 
-    for file in test:  # the last to be read, after minutes
+    for file in test:  # they are read last: report a missing file at once
         if str(file) != STDIN:
             with open_bytes(file):
                 pass

@@ -17,12 +17,10 @@ FILE = click.Path(allow_dash=True)
 @click.command("evaluate", short_help="Translate once and report every metric.")
 @click.argument("src", type=FILE)
 @click.argument("ref", type=FILE)
-@click.option(
-    "--ref", "more", type=FILE, multiple=True, help="One more reference; may be given often."
-)
+@click.option("--ref", "more", type=FILE, multiple=True, help="Another reference; may be repeated.")
 @decoding
 @searching
-@click.option("--translations", type=FILE, help="Score this file; no model is needed then.")
+@click.option("--translations", type=FILE, help="Score these translations instead of translating.")
 @click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
 @click.option("--output", type=PATH, help="Save the translations here.")
 @click.option("--record", type=PATH, help="Also write a result record, FILE.json.")
@@ -53,13 +51,13 @@ def evaluate_command(
 ) -> None:
     """Translate SRC once and compare the translations with the references REF.
 
-    Prints sacreBLEU's BLEU, chrF2 and TER with their signatures, lowercased BLEU, also of tokens as
-    papers on Multi30k have it, the paper's tokenised and compound-split BLEU, and the perplexity of
-    the references. `sacrebleu REF -i FILE` on what --output saves gives the same numbers. --against
-    adds paired bootstrap significance. --record keeps the scores with all that led to them: search,
-    model, checksums of the data, training, commit and machine.
+    Prints BLEU, chrF2 and TER by sacreBLEU with their signatures; lowercased BLEU, detokenized and,
+    as in papers on Multi30k, tokenized; the tokenized and compound-split BLEU of "Attention Is All
+    You Need"; and the perplexity of the references. `sacrebleu REF -i FILE` on the file of --output
+    gives the same numbers. --against adds paired bootstrap significance. --record writes the scores
+    with search settings, model, checksums of the data, training, commit and machine.
 
-    SRC, REF and the others have one sentence a line; any may be gzip or xz, and one of them - .
+    All files have one sentence per line; gzip and xz are detected, and one may be - (stdin).
     """
     from transduce.evaluate import report
     from transduce.evaluate.comparison import compare
@@ -73,7 +71,7 @@ def evaluate_command(
 
     if translations and (model or output):
         raise InputError(
-            f"{translations} is translated already: leave out --model and --output, "
+            f"{translations} has translations already: leave out --model and --output, "
             "or --translations"
         )
     if card and not model:
@@ -86,7 +84,7 @@ def evaluate_command(
     if record:
         check_record(record, [*read, *([str(output)] if output else [])])
     elif title and not card:
-        raise InputError("--title is a record's or a card's: give --record or --card as well")
+        raise InputError("--title is for --record or --card: give one of them")
     rival_model = Path(against) if against and Path(against).is_dir() else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
     load = partial(open_translator, engine=engine, device=device, compute=compute)

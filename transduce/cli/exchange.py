@@ -1,4 +1,4 @@
-"""`transduce import` and `transduce export`: models from and for other toolkits."""
+"""`transduce import` and `transduce export`: conversion from and to other toolkits."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +9,12 @@ from transduce.cli.options import PATH, log
 from transduce.errors import ModelError
 
 
-@click.command("import", short_help="Turn another toolkit's checkpoint into a model.")
+@click.command("import", short_help="Convert another toolkit's checkpoint to a model directory.")
 @click.option("--from", "source", type=click.Choice(["huggingface"]), required=True)
 @click.argument("directory", type=PATH)
 @click.argument("out", type=PATH)
 def import_command(source: str, directory: Path, out: Path) -> None:
-    """Turn a Marian or OPUS-MT checkpoint into a transduce model.
+    """Convert a Marian or OPUS-MT checkpoint to a transduce model.
 
     DIRECTORY is what Hugging Face's save_pretrained wrote; OUT becomes a model directory.
     """
@@ -36,29 +36,29 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     )
     log(f"{out}: {count_parameters(model):,} parameters imported")
     if tokenizer is None:
-        log(f"{directory} has no vocabulary, so {out} translates token ids, not text")
+        log(f"{directory} has no vocabulary, so {out} can translate token ids only, not text")
     elif tokenizer.languages:
         codes = " ".join(tokenizer.languages[:5]) + (" …" if len(tokenizer.languages) > 5 else "")
         log(f"begin each source with the code of the target language: {codes}")
 
 
-@click.command("export", short_help="Write a model in another toolkit's form, verified.")
+@click.command("export", short_help="Convert a model for another toolkit.")
 @click.option(
     "--to",
     "target",
     type=click.Choice(["ctranslate2", "huggingface"]),
     required=True,
-    help="Which toolkit's.",
+    help="The toolkit.",
 )
 @click.argument("out", type=PATH)
 @click.option("--model", type=PATH, required=True, help="Model directory.")
 @click.option(
     "--sentences",
     type=PATH,
-    help="A file whose lines are translated by both for comparison, instead of a built-in handful.",
+    help="Lines to translate for the comparison, instead of built-in sentences.",
 )
 def export_command(target: str, out: Path, model: Path, sentences: Path | None) -> None:
-    """Write a model in another toolkit's form, compared with the original before it is kept."""
+    """Convert a model for another toolkit; nothing is written if its results differ."""
     _require_empty(out)
     EXPORTS[target](model, out, sentences)
 
@@ -104,4 +104,4 @@ EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
 
 def _require_empty(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ModelError(f"{out} is not empty: name a directory that does not exist yet")
+        raise ModelError(f"{out} is not empty: name a new directory")

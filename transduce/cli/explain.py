@@ -1,4 +1,4 @@
-"""`transduce explain`: equation 1, number by number."""
+"""`transduce explain`: equation 1, step by step."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import click
 from transduce.cli.options import PATH, as_json, at_least_one
 
 
-@click.command("explain", short_help="Work equation 1 out on a sentence, number by number.")
+@click.command("explain", short_help="Compute equation 1 step by step on a sentence.")
 @click.argument("text")
 @click.option("--layer", type=at_least_one, default=1, show_default=True)
 @click.option("--head", type=at_least_one, default=1, show_default=True)
@@ -16,7 +16,12 @@ from transduce.cli.options import PATH, as_json, at_least_one
     type=click.Choice(["encoder", "decoder", "cross"]),
     default="encoder",
     show_default=True,
-    help="Self-attention of either stack, or the decoder's over the encoder's output.",
+    help="Self-attention of the encoder or the decoder, or cross-attention.",
+)
+@click.option("--target", help="The decoder's input (for decoder and cross).")
+@click.option("--from", "word", help="The query word whose row is computed in detail.")
+@click.option(
+    "--model", type=click.Path(path_type=Path), help="Model directory [default: the bundled model]."
 )
 @click.option("--target", help="The translation that the decoder reads (decoder and cross).")
 @click.option("--from", "word", help="The word whose row is worked out by hand.")
@@ -24,7 +29,7 @@ from transduce.cli.options import PATH, as_json, at_least_one
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
-    help="Not a trained model but a tiny one of random weights: every number fits the page.",
+    help="Use a tiny model with random weights instead, whose numbers all fit the page.",
 )
 @as_json
 def explain_command(
@@ -38,7 +43,7 @@ def explain_command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Work attention out on TEXT: Q, K, QKᵀ/√d_k, mask, softmax and weighted V, step by step.
+    """Compute attention on TEXT step by step: Q, K, QKᵀ/√d_k, mask, softmax, weighted V.
 
     The decoder reads the model's own translation, unless --target gives another.
     """
@@ -47,7 +52,7 @@ def explain_command(
     from transduce.translate.translator import place_of
 
     if model and seed is not None:
-        raise InputError("--seed makes a model of its own: leave out --model, or --seed")
+        raise InputError("--seed creates a random model: leave out --model or --seed")
     if seed is None:
         example = explain.of_model(place_of(model), text, target)
     else:

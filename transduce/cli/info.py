@@ -1,4 +1,4 @@
-"""`transduce info`: what a model directory holds, or how a run is doing."""
+"""`transduce info`: a description of a model directory or a run."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from transduce.cli.options import PATH, NewFile, as_json
 @click.option("--output", type=NewFile(), help="Draw the learning curve of a run: .svg .png .pdf")
 @as_json
 def info_command(directory: Path | None, output: Path | None, as_json: bool) -> None:
-    """Print what the model in DIRECTORY is: sizes, settings and checksums [the bundled model].
+    """Describe the model in DIRECTORY: sizes, settings, checksums [default: the bundled model].
 
     If DIRECTORY is a run, print how its training is doing: data, progress, scores, checkpoints and
     the learning curve.

@@ -22,7 +22,7 @@ LARGEST_ALPHA = 10.0
 
 
 class Number(click.FloatRange):
-    """A number in a range, which NaN is not."""
+    """A float in a range; NaN is an error."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -34,7 +34,7 @@ class Number(click.FloatRange):
 
 
 class NewFile(click.Path):
-    """A file to write: it may not be a directory, and its own directory must exist."""
+    """A file to write: not a directory, and in a directory that exists."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -72,19 +72,25 @@ def open_translator(model: Path | None, engine: str, device: str, compute: str) 
 def settings(
     preset: str | None = "base", text: str = "Start from this preset."
 ) -> Callable[[Command], Command]:
-    """--preset, --config and --set: which network, as a difference from the paper."""
+    """--preset, --config and --set."""
     options = [
         click.option("--preset", default=preset, show_default=preset is not None, help=text),
-        click.option("--config", type=PATH, help="A TOML file of settings that differ."),
         click.option(
-            "--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting."
+            "--config", type=PATH, help="A TOML file with settings that override the preset."
+        ),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="SECTION.KEY=VALUE",
+            help="Override one setting.",
         ),
     ]
     return lambda command: _add(command, options)
 
 
 def training_settings(command: Command) -> Command:
-    """The same for training, where the preset depends on the data and a run that has begun."""
+    """The same for training, where the default preset depends on the data and the run."""
     text = 'Start from this preset [default: "base"; "builtin" for the built-in corpus].'
     return settings(None, text)(command)
 
@@ -99,11 +105,11 @@ def text_files(name: str, text: str, required: bool = False) -> Callable[[Comman
 
 def corpus(command: Command) -> Command:
     """--train, --valid and --task."""
-    text = "Line-aligned files, or one TSV or JSONL file; any may be gzip or xz, or - ."
+    text = "Two line-aligned files, or one TSV or JSONL file; gzip and xz are detected; - is stdin."
     options: list[Callable[[Command], Command]] = [
         text_files("--train", text),
-        text_files("--valid", "The same, for validation."),
-        click.option("--task", help="What to learn: translation [default]."),
+        text_files("--valid", "Validation data, likewise."),
+        click.option("--task", help="The task [default: translation]."),
     ]
     return _add(command, options)
 
@@ -115,7 +121,7 @@ def _add(command: Command, options: Sequence[Callable[[Command], Command]]) -> C
 
 
 class ManyFiles(click.Command):
-    """Lets `--train`, `--valid` and `--test` take all words up to the next option."""
+    """Lets `--train`, `--valid` and `--test` take all arguments up to the next option."""
 
     GREEDY = ("--train", "--valid", "--test")
 
@@ -132,7 +138,7 @@ class ManyFiles(click.Command):
                 option = ""
             spread += [option, word] if option else [word]
             bare = False
-        spread += [option] if bare else []  # an option without a value, which click names
+        spread += [option] if bare else []  # an option without a value, which click reports
         return super().parse_args(ctx, spread)
 
 
@@ -145,7 +151,7 @@ def resolve_training(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> tuple["Config", "Inputs"]:
-    """The settings and the text of a run: as given, or as it began where nothing is given."""
+    """The settings and the files of a run: as given, or as it was started with."""
     from transduce.config import resolve
     from transduce.errors import InputError
     from transduce.shapes import check_memory
@@ -169,9 +175,9 @@ def resolve_training(
 
 
 def decoding(command: Command) -> Command:
-    """--model, --engine, --device, --compute and --batch-size: which model runs, and how."""
+    """--model, --engine, --device, --compute and --batch-size."""
     options = [
-        click.option("--model", type=PATH, help="Model directory [the bundled one]."),
+        click.option("--model", type=PATH, help="Model directory [default: the bundled model]."),
         click.option(
             "--engine",
             type=click.Choice(["auto", "torch", "ctranslate2"]),
@@ -183,14 +189,14 @@ def decoding(command: Command) -> Command:
             type=click.Choice(["auto", "cpu", "cuda"]),
             default="auto",
             show_default=True,
-            help="Where to compute; auto is a GPU if there is one.",
+            help="auto uses a GPU if there is one.",
         ),
         click.option(
             "--compute",
             type=click.Choice(["auto", "int8", "float16", "float32"]),
             default="auto",
             show_default=True,
-            help="In which dtype; auto is the fastest that loses no quality here.",
+            help="The dtype of matrix products; auto is int8 on a CPU, float16 on a GPU.",
         ),
         click.option("--batch-size", type=batch_size, default=64, show_default=True),
     ]
@@ -206,13 +212,13 @@ def length_penalty_options(command: Command) -> Command:
             type=click.Choice(["gnmt", "average", "none"]),
             default="gnmt",
             show_default=True,
-            help="What a log-probability is divided by: ((5 + n)/6)^α, n^α, or nothing.",
+            help="Length penalty: gnmt is ((5 + n)/6)^α, average is n^α.",
         ),
     ]
     return _add(command, options)
 
 
 def searching(command: Command) -> Command:
-    """--beam, --alpha and --penalty: how to search."""
+    """--beam, --alpha and --penalty."""
     beam = click.option("--beam", type=beam_width, default=4, show_default=True)
     return beam(length_penalty_options(command))

@@ -1,4 +1,4 @@
-"""`transduce paper`: the paper's results beside ours."""
+"""`transduce paper`: the paper's tables and figures."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def paper_command() -> None:
 @paper_command.command("params")
 @options.as_json
 def params(as_json: bool) -> None:
-    """Table 3's parameter counts, the paper's beside ours."""
+    """Parameter counts of Table 3, the paper's and ours."""
     from transduce.paper import parameters
 
     rows = parameters.count_table_3()
@@ -26,7 +26,7 @@ def params(as_json: bool) -> None:
 @click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
 @options.settings()
 def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
-    """Draw the architecture of any configuration from the real module tree."""
+    """Draw Figure 1 for any configuration, from its torch modules."""
     from transduce.config import resolve
     from transduce.figures.architecture import draw_figure1
 

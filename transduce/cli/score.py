@@ -1,4 +1,4 @@
-"""`transduce score`: how likely a model finds given translations."""
+"""`transduce score`: log-probabilities of given translations."""
 
 import math
 from pathlib import Path
@@ -34,10 +34,10 @@ def score_command(
 ) -> None:
     """Score each line of TGT as the translation of the same line of SRC.
 
-    Prints the sum of the tokens' log-probabilities (the end of the sentence is one of them), their
-    mean, the perplexity, and the score that search would give, which is the sum over the length
-    penalty; tab-separated, or with --json as objects that also have the tokens' own. A line that is
-    too long for the model has nan instead, in JSON null and the flag "length".
+    Prints the sum of the tokens' log-probabilities (EOS included), their mean, the perplexity, and
+    the score that search uses, which is the sum divided by the length penalty; tab-separated, or
+    with --json as objects with the log-probability of each token. For a line that is too long for
+    the model it prints nan, or in JSON null and the flag "length".
     """
     from transduce.corpus.reading import read_pairs
     from transduce.search import Search

@@ -21,10 +21,10 @@ def train_command(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Train into the directory RUN, or continue it: the same command again resumes.
+    """Train a model in the directory RUN; the same command again resumes.
 
-    Learns the shared vocabulary, encodes the text, trains, validates, keeps checkpoints, and leaves
-    an averaged, self-contained model in RUN/model. Without --train it uses the built-in
+    Learns the shared vocabulary, encodes the text, trains, validates, saves checkpoints, and writes
+    an averaged, self-contained model to RUN/model. Without --train it uses the built-in
     English–German corpus.
     """
     from transduce.train.job import train_run

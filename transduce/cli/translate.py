@@ -19,7 +19,7 @@ from transduce.cli.options import (
 )
 from transduce.errors import InputError
 
-DEEPEST = 100  # levels of a JSON line; one that nests deeper is translated as text
+DEEPEST = 100  # levels of nesting; a deeper JSON line is translated as text
 
 if TYPE_CHECKING:
     from transduce.translate.join import Alternative, Translation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--input",
     "source",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Translate each line of this file; it may be gzip or xz.",
+    help="Translate the lines of this file; gzip and xz are detected.",
 )
 @click.option("--output", type=PATH, help="Write the translations here.")
 @click.option("--resume", is_flag=True, help="Go on with a half-written --output.")
@@ -64,11 +64,11 @@ def translate_command(
 ) -> None:
     """Translate TEXT, or each line of standard input or of a file.
 
-    As many lines come out as went in, in order; a blank line stays blank, and a line that is too
-    long for the model is translated in pieces and joined again. With --json a line becomes an
-    object with text, translation, score, tokens and flags; where a line of the input is an object
-    itself, its "text" is translated and its other fields are kept. With --n-best, each line has its
-    number, a translation and its score between " ||| ".
+    Every input line gives one output line, in order. A blank line stays blank, and a line that is
+    too long for the model is translated in pieces. With --json an output line is an object with
+    text, translation, score, tokens and flags; if an input line is a JSON object, its "text" is
+    translated and its other fields are kept. With --n-best, an output line is the number of the
+    input line, a translation and its score, separated by " ||| ".
     """
     from transduce.search import Search
     from transduce.translate.lines import OutputFile, chunks
@@ -79,13 +79,13 @@ def translate_command(
     if text and source:
         raise InputError("TEXT and --input are both given: translate one or the other")
     if resume and not output:
-        raise InputError("--resume goes on with a file: name it with --output")
+        raise InputError("--resume continues a file: name it with --output")
     if n_best > beam:
         raise InputError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     if resume and n_best > 1 and not as_json:
-        raise InputError("--resume counts one line for each input: with --n-best it needs --json")
+        raise InputError("--resume needs one output line per input line: with --n-best, add --json")
     if alignments and not as_json:
-        raise InputError("--alignments are a field of --json: add it")
+        raise InputError("--alignments are a field of the JSON output: add --json")
     options = TranslateOptions(
         Search(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best),  # type: ignore[arg-type]
         batch_size,
@@ -148,7 +148,7 @@ def _entry(alternative: "Alternative") -> dict[str, Any]:
 
 
 def _record(line: str, as_json: bool) -> dict[str, Any]:
-    """An input's fields: those of a JSON object that has a text, or the line itself."""
+    """The fields of an input: those of a JSON object with a text, or the line as "text"."""
     if as_json and line.lstrip().startswith("{"):
         try:
             fields = json.loads(line)
@@ -160,7 +160,7 @@ def _record(line: str, as_json: bool) -> dict[str, Any]:
 
 
 def _flat(value: object) -> bool:
-    """Whether a JSON value nests no deeper than can be written again."""
+    """Whether a JSON value is not nested too deeply to be written again."""
     level = [value]
     for _ in range(DEEPEST):
         level = [

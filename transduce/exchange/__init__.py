@@ -1,1 +1,1 @@
-"""Models from and for other toolkits."""
+"""Import from and export to other toolkits."""

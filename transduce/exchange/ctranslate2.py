@@ -1,4 +1,4 @@
-"""Export to CTranslate2, compared with the model before it is kept."""
+"""Export to CTranslate2, verified against the model."""
 
 import math
 import shutil
@@ -11,14 +11,17 @@ from transduce.engines.router import open_converted, open_engine, write_converte
 from transduce.errors import ModelError
 from transduce.tokenizer import TOKENIZER_FILES
 
-TOLERANCE = 1e-3  # of a token's log-probability, both in float32
-SAME = 0.9  # of the translations, at least: of two that are equally good either may be found
+TOLERANCE = 1e-3  # maximum difference of a token's log-probability, both in float32
+SAME = 0.9  # minimum share of equal translations: near-ties may be ranked differently
 
 
 def export_ctranslate2(
     directory: ModelDirectory, out: Path, sentences: Sequence[str], log: Callable[[str], None]
 ) -> None:
-    """Writes a directory for CTranslate2 with the tokenizer's files; nothing, if it disagrees."""
+    """Writes a CTranslate2 directory with the tokenizer's files.
+
+    Raises ModelError, and writes nothing, if its results differ from the model's.
+    """
 
     def check(written: Path) -> None:
         for name in TOKENIZER_FILES:
@@ -30,7 +33,7 @@ def export_ctranslate2(
 
 
 def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) -> str:
-    """How closely the written model agrees with torch; raises ModelError if it does not."""
+    """Compares the export with torch; raises ModelError if results differ."""
     sources = [ids for ids in directory.tokenizer.encode_batch(list(sentences)) if ids]
     requests = [Request(ids) for ids in sources]
     ours = open_engine(directory, engine="torch")

@@ -1,4 +1,4 @@
-"""Hugging Face `MarianMTModel` directories (Marian, OPUS-MT), read, written and compared."""
+"""Reading and writing Hugging Face `MarianMTModel` directories (Marian, OPUS-MT)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -49,20 +49,22 @@ def read_huggingface(directory: Path) -> Transformer:
     settings = read_json(directory, "config.json")
     if settings.get("model_type") != "marian":
         raise ModelError(
-            f"{directory} holds a model of type {settings.get('model_type')!r}; "
+            f"{directory} has a model of type {settings.get('model_type')!r}; "
             "only Hugging Face's marian models can be imported"
         )
     try:
         config = config_from_marian(settings, directory)
     except KeyError as error:
-        raise ModelError(f"{directory / 'config.json'} does not say {error}") from None
+        raise ModelError(f"{directory / 'config.json'} has no {error}") from None
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{directory / 'config.json'} is not Marian's: {error}") from None
+        raise ModelError(
+            f"{directory / 'config.json'} is not a Marian configuration: {error}"
+        ) from None
     theirs = _read_weights(directory)
     bias = theirs.get("final_logits_bias", torch.zeros(config.decoder_vocab_size)).float().flatten()
     theirs["final_logits_bias"] = bias
-    # Hugging Face gave Marian's vocabulary a padding symbol, which would often be the likeliest
-    # word, and excludes it from search. A large negative bias does the same.
+    # Hugging Face added a padding symbol to Marian's vocabulary, which would often be the most
+    # probable token, and excludes it from search. A large negative bias does the same.
     bias[_forbidden(directory, settings, len(bias))] = FORBIDDEN
     if not bias.any():
         config = config.replace(output_bias=False)
@@ -71,7 +73,7 @@ def read_huggingface(directory: Path) -> Transformer:
         weights = {
             name: from_marian(name, lambda keys: _take(theirs, keys, directory)) for name in shapes
         }
-    except RuntimeError as error:  # parts that do not fit together
+    except RuntimeError as error:  # inconsistent shapes
         raise ModelError(f"{directory / WEIGHTS} cannot be read: {error}") from None
     check_shapes({name: weight.shape for name, weight in weights.items()}, shapes, directory)
     model = Transformer(config)
@@ -80,7 +82,7 @@ def read_huggingface(directory: Path) -> Transformer:
 
 
 def read_tokenizer(directory: Path, config: ModelConfig) -> MarianTokenizer:
-    """The tokenizer of a Marian directory; raises ModelError if it is not the network's."""
+    """The tokenizer of a Marian directory; raises ModelError if it does not fit the network."""
     tokenizer = MarianTokenizer.load(directory)
     check_vocabulary(tokenizer, config, directory)
     sides = tokenizer.vocabulary, tokenizer.target_vocabulary
@@ -91,14 +93,14 @@ def read_tokenizer(directory: Path, config: ModelConfig) -> MarianTokenizer:
     ):
         if side.index(name) != number:
             raise ModelError(
-                f"{directory}: the vocabulary numbers {name} {side.index(name):,}, but config.json "
-                f"says {number:,}: they belong to different models"
+                f"{directory}: {name} has id {side.index(name):,} in the vocabulary, but "
+                f"{number:,} in config.json: they belong to different models"
             )
     return tokenizer
 
 
 def read_languages(directory: Path) -> dict[str, str]:
-    """The languages of a Marian directory, if it names them, as our `config.json` does."""
+    """The languages of a Marian directory, if known, as fields of `Description`."""
     settings = _read_optional(directory, "tokenizer_config.json")
     named = {ours: settings.get(theirs) for ours, theirs in LANGUAGES.items()}
     return {ours: name for ours, name in named.items() if isinstance(name, str)}
@@ -113,10 +115,10 @@ def write_huggingface(
     sentences: Sequence[str] = SENTENCES,
     log: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """A directory that Hugging Face's `MarianMTModel` and `MarianTokenizer` load.
+    """Writes a directory that Hugging Face's `MarianMTModel` and `MarianTokenizer` load.
 
     It is compared with the model first: its logits, and the ids and translations of these
-    sentences; the result is logged. Without a `tokenizer` it is a network only.
+    sentences; the result is logged. Without a `tokenizer` only the network is written.
     """
     check_marian_compatible(model.config)
     if tokenizer is not None:
@@ -136,7 +138,7 @@ def write_huggingface(
 
 
 def _generation(model: Transformer) -> dict[str, Any]:
-    """The default search settings for Hugging Face, as near to §6.1 as they can be."""
+    """Default search settings for Hugging Face, as close to §6.1 as possible."""
     bias = model.output.bias
     never = [] if bias is None else (bias <= FORBIDDEN).nonzero().tolist()
     return {
@@ -180,7 +182,7 @@ def _tokenizer_settings(tokenizer: TokenizerLike, languages: Mapping[str, Any]) 
         "pad_token": PADDING,
         "separate_vocabs": isinstance(tokenizer, MarianTokenizer)
         and TARGET_VOCABULARY in tokenizer.files,
-        "split_special_tokens": True,  # "</s>" in a text is text
+        "split_special_tokens": True,  # "</s>" in a text is not a special symbol
         "clean_up_tokenization_spaces": False,
     }
 
@@ -199,7 +201,7 @@ def _read_weights(directory: Path) -> dict[str, Tensor]:
 
 
 def _take(theirs: Mapping[str, Tensor], keys: tuple[str, ...], directory: Path) -> Tensor:
-    """The first of these tensors that is there: tied matrices are stored under one name of many."""
+    """The first of these tensors that exists: tied matrices have several names."""
     for key in keys:
         if key in theirs:
             return theirs[key]

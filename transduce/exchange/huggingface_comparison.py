@@ -1,4 +1,4 @@
-"""An export to Hugging Face beside its model: logits, ids and translations.
+"""Comparison of a Hugging Face export with its model: logits, ids and translations.
 
 Where `MarianTokenizer` differs from our `Tokenizer`: it reads "▁" as a space, takes `>>…<<` at
 the beginning of a text for a language code, strips white space around what the model writes and
@@ -25,7 +25,7 @@ from transduce.tokenizer import TokenizerLike
 from transduce.tokenizer.bpe import ESCAPE
 from transduce.tokenizer.processor import SPACE
 
-# What an export must read and translate as the model does.
+# Sentences that the export must tokenize and translate as the model does.
 SENTENCES = (
     "A dog runs on the beach.",
     "Zwei Männer – und „drei“ Kinder – bezahlen 3,50 € im Café!",
@@ -35,8 +35,8 @@ SENTENCES = (
     "कुत्ता दौड़ता है।",
     "犬🐕 runs,  twice: <b>&amp;</b> </s>",
 )
-# Without a penalty our beam of one ends where greedy search does. Hugging Face's only length
-# penalty is n^α.
+# Without a length penalty our beam of 1 is greedy search. Hugging Face only
+# has the length penalty n^α.
 SEARCHES = (
     Search(beam=1, penalty="none", extra_length=20),
     Search(beam=4, penalty="average", extra_length=20),
@@ -50,7 +50,7 @@ def compare(
     sentences: Sequence[str],
     read: Callable[[Path], Transformer],
 ) -> str:
-    """How closely a written directory agrees with the model; raises ModelError if it does not.
+    """Compares a written directory with the model; raises ModelError if results differ.
 
     It is read with Hugging Face's own classes if they are installed, else with `read`.
     """
@@ -63,8 +63,8 @@ def compare(
             found = OurMarianTokenizer.load(directory).encode_batch(texts)
             _compare_ids(texts, tokenizer.encode_batch(texts), found)
         return (
-            f"its logits differ by at most {difference:.1e}, as transduce reads them; transformers "
-            "is not installed to say the same: pip install 'transduce[huggingface]'"
+            f"its logits differ by at most {difference:.1e} when transduce loads it; to compare "
+            "with transformers: pip install 'transduce[huggingface]'"
         )
     with _quiet():
         peer = MarianMTModel.from_pretrained(directory, local_files_only=True).eval()
@@ -73,7 +73,7 @@ def compare(
         )
         agreement = f"its logits differ by at most {difference:.1e}"
         if tokenizer is None:
-            return f"{agreement}; there is no vocabulary, so it is a network only"
+            return f"{agreement}; without a vocabulary, only the network is exported"
         their_tokenizer = MarianTokenizer.from_pretrained(directory, local_files_only=True)
         ended = [[*ids, model.config.eos_id] for ids in tokenizer.encode_batch(texts)]
         _compare_ids(texts, ended, [their_tokenizer(text).input_ids for text in texts])
@@ -83,14 +83,14 @@ def compare(
 
 
 def _comparable(text: str, tokenizer: TokenizerLike) -> bool:
-    """Whether it is one of the texts that `MarianTokenizer` reads as we do."""
+    """Whether `MarianTokenizer` tokenizes a text as we do."""
     if text.startswith(">>") or SPACE in text or ESCAPE in text:
         return False
     return len(tokenizer.encode(text)) < MAX_LENGTH
 
 
 def _compare_logits(model: Transformer, peer: Callable[[Tensor, Tensor], Tensor]) -> float:
-    """How far the peer's logits are from the model's, on random tokens."""
+    """The maximum difference of the logits of both, on random tokens."""
     config = model.config
     generator = torch.Generator().manual_seed(0)
     source, target = (
@@ -99,7 +99,7 @@ def _compare_logits(model: Transformer, peer: Callable[[Tensor, Tensor], Tensor]
     )
     source[source == config.pad_id] = config.eos_id
     with torch.no_grad():
-        # the last digits of a forbidden token's logit are its bias's
+        # rounding: the logit of a forbidden token is dominated by its bias
         ours, theirs = (
             logits.float().clamp(min=FORBIDDEN / 2)
             for logits in (model.eval()(source, target), peer(source, target))
@@ -113,7 +113,7 @@ def _compare_logits(model: Transformer, peer: Callable[[Tensor, Tensor], Tensor]
 def _compare_ids(texts: Sequence[str], ours: list[list[int]], theirs: list[list[int]]) -> None:
     for text, wanted, found in zip(texts, ours, theirs, strict=True):
         if found != wanted:
-            raise _failure(f"does not read {text!r} as the model does")
+            raise _failure(f"does not tokenize {text!r} as the model does")
 
 
 def _compare_translations(
@@ -133,12 +133,12 @@ def _compare_translations(
             num_beams=search.beam,
             length_penalty=search.alpha,
             early_stopping="never" if search.beam > 1 else False,
-            max_length=limit + 2,  # with what the decoder reads first, and EOS
+            max_length=limit + 2,  # with BOS and EOS
         )[0].tolist()[1:]
         if model.config.eos_id in theirs:
             theirs = theirs[: theirs.index(model.config.eos_id)]
         if search.beam > 1 and len(theirs) >= limit:
-            continue  # Hugging Face counts a hypothesis cut at the limit as ended
+            continue  # Hugging Face treats a hypothesis cut at the limit as finished
         ours = list(hypotheses[0].tokens)
         visible = [i for i in ours if i not in their_tokenizer.all_special_ids]
         wanted = tokenizer.decode(visible).replace(SPACE, " ").strip()
@@ -152,7 +152,7 @@ def _failure(what: str) -> ModelError:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without progress bars and warnings of transformers."""
+    """Suppresses progress bars and warnings of transformers."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

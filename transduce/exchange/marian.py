@@ -1,4 +1,4 @@
-"""Marian's settings and weights ↔ ours: the same network under other names.
+"""Conversion between our settings and weights and Marian's.
 
 Marian lays its sinusoids out with all sines before all cosines. A model with the paper's layout
 becomes Marian's, exactly, by the same reordering of every vector of width d_model.
@@ -23,12 +23,12 @@ ACTIVATIONS: dict[str, Literal["relu", "gelu", "silu"]] = {
     "gelu": "gelu",
     "relu": "relu",
 }
-NORM_EPS = 1e-5  # Marian's layer norms have no setting for it
+NORM_EPS = 1e-5  # fixed in Marian
 MAX_POSITIONS = 1024
-MAX_LENGTH = 512  # tokens of a text, as OPUS-MT has it
-FORBIDDEN = -1e4  # a bias that no logit outweighs, and that half precision can hold
+MAX_LENGTH = 512  # tokens, as in OPUS-MT
+FORBIDDEN = -1e4  # a bias that excludes a token, and that float16 can represent
 
-# Our name of a layer's part → Marian's; q, k and v are one matrix here and three there.
+# Our names of modules → Marian's; q, k and v are one matrix here and three there.
 PARTS = {
     "self_attention.output": "self_attn.out_proj",
     "self_attention_norm.norm": "self_attn_layer_norm",
@@ -42,7 +42,7 @@ ATTENTIONS = {"self_attention.qkv": "self_attn", "cross_attention.qkv": "encoder
 
 
 def config_from_marian(settings: Mapping[str, Any], where: Path) -> ModelConfig:
-    """Our settings for Marian's; raises ModelError if they cannot be represented."""
+    """Our settings from Marian's; raises ModelError if they are not supported."""
     for side in ("ffn_dim", "attention_heads"):
         if settings[f"encoder_{side}"] != settings[f"decoder_{side}"]:
             raise ModelError(f"{where}: encoder_{side} and decoder_{side} differ: not supported")
@@ -76,7 +76,7 @@ def config_from_marian(settings: Mapping[str, Any], where: Path) -> ModelConfig:
 
 
 def config_for_marian(config: ModelConfig) -> dict[str, Any]:
-    """Marian's settings for ours."""
+    """Marian's settings from ours."""
     return {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
@@ -103,7 +103,7 @@ def config_for_marian(config: ModelConfig) -> dict[str, Any]:
 
 
 def special_ids(config: ModelConfig) -> dict[str, Any]:
-    """Marian's settings of the special symbols, whose defaults are other ids."""
+    """Marian's settings of the special symbols, whose default ids differ."""
     return {
         "pad_token_id": config.pad_id,
         "eos_token_id": config.eos_id,
@@ -114,7 +114,7 @@ def special_ids(config: ModelConfig) -> dict[str, Any]:
 
 
 def check_marian_compatible(config: ModelConfig) -> None:
-    """Raises ModelError if Hugging Face's Marian classes have no such network."""
+    """Raises ModelError if Hugging Face's Marian classes do not support the network."""
     width = config.d_model // config.n_heads
     reasons = {
         'model.norm = "pre"': config.norm == "pre",
@@ -132,7 +132,7 @@ def check_marian_compatible(config: ModelConfig) -> None:
 
 
 def from_marian(name: str, take: Callable[[tuple[str, ...]], Tensor]) -> Tensor:
-    """Our tensor of this name, where `take` gives the first that there is of Marian's names."""
+    """Our tensor of this name; `take` returns the first tensor that exists under Marian's names."""
     if ".qkv." in name:
         return torch.cat([take((key,)) for key in _qkv_names(name)])
     return take(_marian_names(name))
@@ -153,7 +153,7 @@ def to_marian(model: Transformer) -> dict[str, Tensor]:
 
 
 def in_marian_order(model: Transformer) -> dict[str, Tensor]:
-    """The weights with every vector of width d_model in the order of Marian's sinusoids."""
+    """The weights with the d_model axis permuted to the order of Marian's sinusoids."""
     weights = weights_of(model)
     if model.config.positions == "sinusoidal-concatenated":
         return weights
@@ -163,7 +163,7 @@ def in_marian_order(model: Transformer) -> dict[str, Tensor]:
 
 
 def _marian_names(name: str) -> tuple[str, ...]:
-    """Where Marian may keep the tensor that we call `name`."""
+    """Marian's possible names of our tensor `name`."""
     stack, part = name.split(".", 1)
     shared = "model.shared.weight"
     if stack == "source_embedding":
