@@ -482,9 +482,9 @@ def test_tokenised_and_lowercased_text_is_said_to_be_so(system, files, tmp_path)
     lines = invoke(*files).stderr.split("\n")
     assert lines == [
         'warning: the translations look tokenised (100 % of the lines end in " ."): '
-        "detokenise them, or the scores compare with nobody's",
+        "detokenise them, or the scores are not comparable",
         "warning: the translations look lowercased (100 % of the lines have no capital letter): "
-        "take text with its capitals, or compare bleu_lowercase alone",
+        "use cased text, or compare only bleu_lowercase",
         "",
     ]
     reference = write(tmp_path / "tokenised.de", [f"{line[:-1]} ." for line in REFERENCES])
@@ -507,8 +507,8 @@ def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) 
         ((source, reference, "--ref", short), unequal),
         ((source, reference, "--against", short), unequal),
         ((source, reference, "--translations", short), unequal),
-        ((source, empty), f"{empty} is empty: it needs one sentence a line"),
-        ((empty, reference), f"{empty} is empty: it needs one sentence a line"),
+        ((source, empty), f"{empty} is empty: it needs one sentence per line"),
+        ((empty, reference), f"{empty} is empty: it needs one sentence per line"),
         ((missing, reference), f"there is no file {missing}"),
         ((source, missing), f"there is no file {missing}"),
         ((source, reference, "--against", missing), f"there is no file {missing}"),
@@ -524,7 +524,7 @@ def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) 
 
 
 def test_an_unknown_language_is_refused(system, files) -> None:
-    start = "transduce: no tokeniser knows the language xx: give one of as, bn, ca, "
+    start = "transduce: the Moses tokenizer does not support the language xx: give one of as, bn, "
     assert refusal(*files, "--language", "xx").startswith(start)
 
 
@@ -534,9 +534,9 @@ def test_a_place_that_cannot_keep_the_translations_is_refused_before_translating
     before = Path(files[1]).read_bytes()
     nowhere = tmp_path / "no" / "out"
     for output, sentence in [
-        (files[1], f"{files[1]} is read as well: name another file with --output"),
+        (files[1], f"{files[1]} is also an input: name another file with --output"),
         (tmp_path, f"{tmp_path} is not a file: name another with --output"),
-        (nowhere, f"there is no directory {nowhere.parent} for out: make it first"),
+        (nowhere, f"there is no directory {nowhere.parent} for out: create it first"),
     ]:
         assert refusal(*files, "--output", output) == f"transduce: {sentence}\n"
     assert system.searches == []

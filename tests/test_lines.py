@@ -101,8 +101,8 @@ def test_bytes_that_are_not_utf8_are_replaced_and_noted_once() -> None:
     lines, logged = lines_of(b"fine\nsch\xf6n\n\xef\xbf\xbd\n\x80\xe4\xf6")
     assert lines == ["fine", "sch\ufffdn", "\ufffd", "\ufffd\ufffd\ufffd"]
     assert logged == [
-        "lines that are not UTF-8: 2, the first is line 2; what cannot be read there is replaced "
-        "by U+FFFD: convert the input, for example with iconv -f latin1 -t utf-8"
+        "lines that are not UTF-8: 2, the first is line 2; invalid bytes are replaced by "
+        "U+FFFD: convert the input, for example with iconv -f latin1 -t utf-8"
     ]
 
 
@@ -241,7 +241,7 @@ def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> N
         output.skip(iter(["a", "b"]))
     assert str(caught.value) == (
         f"{file} has 3 lines already but the input only 2: "
-        "resume with the input it began with, or name another output"
+        "resume with the same input, or name another output"
     )
     assert file.read_bytes() == b"1\n2\n3\nhalf"
     assert names(tmp_path) == {"out"}

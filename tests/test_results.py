@@ -143,11 +143,11 @@ def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tm
         (("--record", text), f"{text} cannot be a record: its name must end in .json"),
         (
             ("--record", nowhere),
-            f"there is no directory {nowhere.parent} for result.json: make it first",
+            f"there is no directory {nowhere.parent} for result.json: create it first",
         ),
         (
             ("--record", same, "--translations", same),
-            f"{same} is read as well: name another file with --record",
+            f"{same} is also an input: name another file with --record",
         ),
         (("--card",), "--card writes into a model directory: name it with --model"),
         (

@@ -51,8 +51,8 @@ def evaluate_command(
 ) -> None:
     """Translate SRC once and compare the translations with the references REF.
 
-    Prints BLEU, chrF2 and TER by sacreBLEU with their signatures; lowercased BLEU, detokenized and,
-    as in papers on Multi30k, tokenized; the tokenized and compound-split BLEU of "Attention Is All
+    Prints BLEU, chrF2 and TER by sacreBLEU with their signatures; lowercased BLEU, detokenised and,
+    as in papers on Multi30k, tokenised; the tokenised and compound-split BLEU of "Attention Is All
     You Need"; and the perplexity of the references. `sacrebleu REF -i FILE` on the file of --output
     gives the same numbers. --against adds paired bootstrap significance. --record writes the scores
     with search settings, model, checksums of the data, training, commit and machine.

@@ -49,12 +49,12 @@ def explain_command(
     """
     from transduce import explain
     from transduce.errors import InputError
-    from transduce.translate.translator import place_of
+    from transduce.translate.translator import model_path
 
     if model and seed is not None:
         raise InputError("--seed creates a random model: leave out --model or --seed")
     if seed is None:
-        example = explain.of_model(place_of(model), text, target)
+        example = explain.of_model(model_path(model), text, target)
     else:
         example = explain.example(text, target, seed)
     worked = explain.work_out(example, kind, layer, head)

@@ -19,9 +19,9 @@ def info_command(directory: Path | None, output: Path | None, as_json: bool) -> 
     """
     from transduce.errors import UserError
     from transduce.train.run import is_run
-    from transduce.translate.translator import place_of
+    from transduce.translate.translator import model_path
 
-    place = place_of(directory)
+    place = model_path(directory)
     if is_run(place):
         _print_run(place, output, as_json)
     elif output is not None:

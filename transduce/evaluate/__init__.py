@@ -1,1 +1,1 @@
-"""Evaluation: every metric from one decoding, each with its signature."""
+"""Evaluation: all metrics from one decoding, with their signatures."""

@@ -1,4 +1,4 @@
-"""Scores in a model's own card, so that they stay with the model they were measured on."""
+"""Scores in the model card."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from transduce.search import Search
 
 
 def write_scores(model: Path, title: str, evaluation: Evaluation, search: Search) -> None:
-    """Writes the scores into card.md under this title, in place of older ones."""
+    """Writes the scores into card.md under this title; replaces earlier ones."""
     with atomic.directory(model) as aside:
         shutil.copytree(model, aside, dirs_exist_ok=True)
         card = aside / "card.md"
@@ -32,13 +32,13 @@ def section(evaluation: Evaluation, search: Search) -> str:
         score = getattr(scores, key)
         lines.append(f"- {name} {score.value:.2f} (`{score.signature}`)")
     if evaluation.perplexity is not None:
-        lines.append(f"- perplexity {evaluation.perplexity:.2f} a token of the references")
+        lines.append(f"- perplexity {evaluation.perplexity:.2f} per token of the references")
     lines.append(f"- exact match {100 * scores.exact_match:.1f} %")
     return "\n".join(lines) + "\n"
 
 
 def replaced(card: str, title: str, text: str) -> str:
-    """The card with this section, in place of the one with the same title, or at the end."""
+    """The card with this section, which replaces one with the same title or is appended."""
     heading = f"## Scores on {title}\n"
     new = f"{heading}\n{text}"
     old = re.compile(rf"^{re.escape(heading)}.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)

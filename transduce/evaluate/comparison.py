@@ -26,7 +26,7 @@ class Difference:
 
     ours: Estimate
     other: Estimate
-    p_value: float  # of a difference this large if the systems were equally good
+    p_value: float  # of a difference this large under the null hypothesis of equal quality
     signature: str
 
 
@@ -74,7 +74,7 @@ def _difference(results: Sequence[Result | str], signature: str) -> Difference:
     assert isinstance(ours, Result)
     assert ours.p_value is not None
     left, right = _estimate(ours), _estimate(other)
-    # sacreBLEU gives systems with equal scores in every resample the smallest p instead of 1
+    # for equal scores in every resample sacreBLEU returns the smallest p instead of 1
     p_value = 1.0 if left == right else float(ours.p_value)
     return Difference(left, right, p_value, signature)
 

@@ -11,7 +11,7 @@ from transduce.log import Log, silent
 
 @dataclass(frozen=True)
 class TestSet:
-    """Line-aligned texts; translations are None if a model makes them or there is no system."""
+    """Line-aligned texts; `translations` and `others` are None if no such file is given."""
 
     sources: list[str]
     references: list[list[str]]
@@ -26,7 +26,7 @@ def read_inputs(
     others: File | None = None,
     log: Log = silent,
 ) -> TestSet:
-    """Reads files of one sentence a line; any may be gzip or xz, and one of them "-"."""
+    """Reads files with one sentence per line; gzip and xz are detected; one may be "-"."""
     scored = [*references, *(file for file in (translations, others) if file is not None)]
     if [source, *scored].count(STDIN) > 1:
         raise InputError("standard input can be read only once: give - for one file")
@@ -34,7 +34,7 @@ def read_inputs(
     read = {file: read_scored(file) for file in scored}
     for file, lines in ((source, sources), *read.items()):
         if not lines:
-            raise InputError(f"{file} is empty: it needs one sentence a line")
+            raise InputError(f"{file} is empty: it needs one sentence per line")
         if len(lines) != len(sources):
             raise InputError(
                 f"{source} has {len(sources):,} lines but {file} has {len(lines):,}: "
@@ -55,18 +55,20 @@ def read_scored(file: File) -> list[str]:
 
 
 def check_writable(output: Path, inputs: Sequence[File], option: str = "--output") -> None:
-    """Raises InputError if `output` could not be written, or is one of the inputs."""
+    """Raises InputError if `output` cannot be written or is one of the inputs."""
     if not output.parent.is_dir():
-        raise InputError(f"there is no directory {output.parent} for {output.name}: make it first")
+        raise InputError(
+            f"there is no directory {output.parent} for {output.name}: create it first"
+        )
     if output.exists() and not output.is_file():
         raise InputError(f"{output} is not a file: name another with {option}")
     for file in inputs:
         if output.exists() and Path(file).exists() and output.samefile(file):
-            raise InputError(f"{output} is read as well: name another file with {option}")
+            raise InputError(f"{output} is also an input: name another file with {option}")
 
 
 def check_record(record: Path, others: Sequence[File]) -> None:
-    """The same for a result record, whose stem is the result's name."""
+    """The same for a result record, whose file name is the name of the result."""
     if record.suffix != ".json":
         raise InputError(f"{record} cannot be a record: its name must end in .json")
     check_writable(record, others, "--record")

@@ -1,4 +1,4 @@
-"""Scores of translations against references: functions of text alone.
+"""Metrics of translations against references.
 
 References are as sacreBLEU takes them: a list for each reference file, as long as the translations.
 """
@@ -26,7 +26,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CorpusScores:
-    """On sacreBLEU's scale, 0 to 100; the length ratio and exact match are shares of 1."""
+    """Scores from 0 to 100, as in sacreBLEU; length ratio and exact match are fractions."""
 
     bleu: Score
     bleu_lowercase: Score
@@ -34,7 +34,7 @@ class CorpusScores:
     bleu_paper: Score
     chrf: Score
     ter: Score
-    length_ratio: float  # translations to references, in BLEU's words
+    length_ratio: float  # translations ÷ references, in BLEU's tokens
     exact_match: float
     sentences: int
 
@@ -42,7 +42,7 @@ class CorpusScores:
 def corpus_scores(
     hypotheses: Texts, references: Sequence[Texts], language: str = "en"
 ) -> CorpusScores:
-    """Every score of these translations; `language` is the Moses tokeniser's."""
+    """All scores of these translations; `language` is for the Moses tokenizer."""
     assert hypotheses, "no translations"
     assert all(len(lines) == len(hypotheses) for lines in references), "lines are not aligned"
     bleu = BLEU(force=True)  # `text_checks` warns about tokenised text instead
@@ -61,7 +61,7 @@ def corpus_scores(
 
 
 def paper_bleu(hypotheses: Texts, references: Sequence[Texts], language: str = "en") -> Score:
-    """The BLEU of Table 2: case-sensitive, of tokens with compounds split, never smoothed.
+    """The BLEU of Table 2: cased, tokenised, compounds split, no smoothing.
 
     It is 0 where no sequence of four tokens is right, as multi-bleu.perl's is.
     """
@@ -72,7 +72,7 @@ def paper_bleu(hypotheses: Texts, references: Sequence[Texts], language: str = "
 def tokenised_lowercase_bleu(
     hypotheses: Texts, references: Sequence[Texts], language: str = "en"
 ) -> Score:
-    """The BLEU of papers on Multi30k: of lowercased tokens, whole compounds, never smoothed."""
+    """The BLEU of papers on Multi30k: lowercased, tokenised, no smoothing."""
     signature = tokens_signature(language, "normalised")
     return _bleu_of(
         lambda line: lowercase_tokens(line, language), signature, hypotheses, references, True
@@ -80,7 +80,7 @@ def tokenised_lowercase_bleu(
 
 
 def exact_match(hypotheses: Texts, references: Sequence[Texts]) -> float:
-    """The share of translations that are one of their references."""
+    """The share of translations that equal one of their references."""
     several = zip(*references, strict=True)
     equal = sum(found in wanted for found, wanted in zip(hypotheses, several, strict=True))
     return equal / len(hypotheses)
@@ -93,7 +93,7 @@ def _bleu_of(
     references: Sequence[Texts],
     lowercase: bool = False,
 ) -> Score:
-    """BLEU as multi-bleu.perl counts it, of lines tokenised by `tokenise`; `name` signs it."""
+    """BLEU as multi-bleu.perl computes it on tokenised lines; `name` is its signature."""
     metric = BLEU(tokenize="none", lowercase=lowercase, smooth_method="none", force=True)
     found, *wanted = ([tokenise(line) for line in lines] for lines in (hypotheses, *references))
     score = float(metric.corpus_score(found, wanted).score)

@@ -17,14 +17,14 @@ from transduce.translate.translator import Translator
 
 @dataclass(frozen=True)
 class SystemOutput:
-    """One translation a line; the rest is None or empty if they were read from a file."""
+    """Translations, one per line; other fields are None or empty if they are from a file."""
 
     lines: list[str]
     seconds: float | None = None
     engine: str | None = None
     compute: str | None = None  # dtype
     device: str | None = None
-    flags: tuple[tuple[str, int], ...] = ()  # each flag of `translate`, and its count
+    flags: tuple[tuple[str, int], ...] = ()  # flags of `translate` with their counts
 
 
 def translate(
@@ -34,7 +34,7 @@ def translate(
     results = translator.results(sources, TranslateOptions(search, batch_size))
     seconds = time.perf_counter() - start
     flags = Counter(flag for result in results for flag in result.flags)
-    # as the sacrebleu command will read them back from a file
+    # as the sacrebleu command reads them from a file
     lines = [result.translation.replace("\n", " ").rstrip() for result in results]
     engine = translator.engine
     runs = engine.name, engine.compute, engine.device
@@ -42,7 +42,7 @@ def translate(
 
 
 def write_text(file: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file with an atomic rename."""
     try:
         with atomic.file(file) as aside:
             aside.write_text(text, encoding="utf-8", newline="\n")
@@ -57,7 +57,7 @@ def perplexity(
     batch_size: int,
     log: Log = silent,
 ) -> float | None:
-    """exp of the mean −log p of a reference's token, EOS included; None if none can be scored.
+    """Perplexity per token of the references, EOS included; None if none can be scored.
 
     Pairs with a blank side are left out, as training leaves them out, and so are pairs that are
     too long for the model, whose number is logged.

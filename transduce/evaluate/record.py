@@ -1,4 +1,4 @@
-"""The record of a result: its scores, and all that is needed to reproduce them.
+"""The record of a result: scores, and what is needed to reproduce them.
 
 It has names and checksums of files but no paths, and the kind of machine but no host name.
 """
@@ -32,7 +32,7 @@ LIBRARIES = ("torch", "ctranslate2", "sentencepiece", "sacrebleu")
 
 @dataclass(frozen=True)
 class System:
-    """What translated: a model directory, and how it was searched."""
+    """A model directory and its search settings."""
 
     model: Path
     search: Search
@@ -47,7 +47,7 @@ def record_of(
     system: System | None,
     today: date,
 ) -> dict[str, Any]:
-    """The record; `facts` are what `transduce evaluate --json` prints."""
+    """The record; `facts` is the output of `transduce evaluate --json`."""
     run = run_of(system.model) if system else None
     data: dict[str, Any] = {
         "source": fingerprint(source),
@@ -74,7 +74,7 @@ def write_record(file: Path, record: Mapping[str, Any]) -> None:
 
 
 def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
-    """The facts without the paths of models and files."""
+    """The facts without paths of models and files."""
     scores = {key: value for key, value in facts.items() if key not in ("model", *RUNS)}
     against = scores.get("against")
     if isinstance(against, dict):
@@ -87,7 +87,7 @@ def search_of(search: Search) -> dict[str, object]:
 
 
 def model_of(directory: Path) -> dict[str, object]:
-    """The size and settings of a model, and which weights it has."""
+    """The size, settings and checksum of a model."""
     model = ModelDirectory.open(directory)
     return {
         "parameters": model.parameters,
@@ -97,7 +97,7 @@ def model_of(directory: Path) -> dict[str, object]:
 
 
 def fingerprint(file: File) -> dict[str, str | None]:
-    """A file's name and checksum; of standard input or a pipe, the name alone."""
+    """The name and checksum of a file; only the name for standard input or a pipe."""
     known = file != STDIN and Path(file).is_file()
     return {"file": Path(file).name, "sha256": sha256(Path(file)) if known else None}
 
@@ -115,7 +115,7 @@ def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
     try:
         marks = [text.fingerprint() if text else "held out" for text in texts.values()]
         same = Store.open(run.data / "train").meta.fingerprint == "|".join(marks)
-    except InputError:  # some are not there any more
+    except InputError:  # some files no longer exist
         same = False
     files = {name: [*text.sources, *text.targets] if text else [] for name, text in texts.items()}
     return {
@@ -142,9 +142,9 @@ def training_of(run: Run, model: Path) -> dict[str, object]:
 
 
 def commit(package: Path = PACKAGE) -> str | None:
-    """The commit of this code, with "+changes" if it was edited; None outside its repository."""
+    """The git commit of this code, with "+changes" if it was edited; None outside a repository."""
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return None  # installed, perhaps inside somebody's repository
+        return None  # installed, perhaps inside another repository
     head = _git(package, "rev-parse", "HEAD")
     changes = _git(package, "status", "--porcelain", "--", ".")
     return head and head + ("+changes" if changes else "")

@@ -16,12 +16,12 @@ NAMES = {
     "chrf": "chrF2",
     "ter": "TER (less is better)",
 }
-WIDTH = 200  # of a table: signatures are long, and names of metrics need not wrap for them
+WIDTH = 200  # columns: signatures are long
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One system's output with all its scores."""
+    """The output of a system with all scores."""
 
     system: str  # the model's directory, or the file of translations
     model: str | None
@@ -32,7 +32,7 @@ class Evaluation:
 
 
 def facts_of(evaluation: Evaluation) -> dict[str, object]:
-    """The evaluation under the keys that `--json` has."""
+    """The evaluation as a dictionary with the keys of `--json`."""
     facts: dict[str, object] = {}
     for field in fields(CorpusScores):
         value = getattr(evaluation.scores, field.name)
@@ -72,13 +72,17 @@ def _scores(evaluation: Evaluation) -> str:
     ]
     if evaluation.perplexity is not None:
         rows.append(
-            ("perplexity", f"{evaluation.perplexity:.2f}", "of a reference's token, unsmoothed")
+            (
+                "perplexity",
+                f"{evaluation.perplexity:.2f}",
+                "per reference token, without label smoothing",
+            )
         )
     rows += [
         (
             "length ratio",
             f"{scores.length_ratio:.3f}",
-            "translations / references, in BLEU's words",
+            "translations / references, in BLEU's tokens",
         ),
         ("exact match", f"{100 * scores.exact_match:.1f} %", ""),
         ("sentences", f"{scores.sentences:,}", ""),

@@ -30,7 +30,7 @@ def read_results(folder: Path) -> list[Record]:
 
 
 def render_results(records: Sequence[Record]) -> str:
-    """A Markdown table with one row for each result."""
+    """A Markdown table with one row per result."""
     if not records:
         return NONE
     columns = [_cells(record) for record in records]
@@ -69,7 +69,7 @@ def replace_results(document: str, table: str) -> str:
 
 
 def update(folder: Path, document: Path) -> None:
-    """Brings the table of a document up to date with a folder of records."""
+    """Updates the table in a document from a folder of records."""
     text = replace_results(document.read_text("utf-8"), render_results(read_results(folder)))
     with atomic.file(document) as aside:
         aside.write_text(text, encoding="utf-8", newline="\n")

@@ -1,9 +1,9 @@
-"""Text checks: tokenised or lowercased text, whose scores compare with nobody's."""
+"""Text checks for tokenised or lowercased text, whose scores are not comparable."""
 
 from collections.abc import Sequence
 
-TOKENISED = 0.1  # of lines end in " .": in text as people write it hardly any do
-LOWERCASED = 0.9  # of the lines that have letters with case have no capital
+TOKENISED = 0.1  # share of lines that end in " ."; almost 0 in detokenised text
+LOWERCASED = 0.9  # share of lines with letters that have no capital
 
 
 def check_text(name: str, lines: Sequence[str]) -> list[str]:
@@ -14,14 +14,14 @@ def check_text(name: str, lines: Sequence[str]) -> list[str]:
     if share >= TOKENISED:
         found.append(
             f'{name} look tokenised ({100 * share:.0f} % of the lines end in " ."): '
-            "detokenise them, or the scores compare with nobody's"
+            "detokenise them, or the scores are not comparable"
         )
     cased = [line for line in written if line.lower() != line.upper()]
     share = _share([line == line.lower() for line in cased])
     if share >= LOWERCASED:
         found.append(
             f"{name} look lowercased ({100 * share:.0f} % of the lines have no capital letter): "
-            "take text with its capitals, or compare bleu_lowercase alone"
+            "use cased text, or compare only bleu_lowercase"
         )
     return found
 

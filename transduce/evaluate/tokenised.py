@@ -20,7 +20,7 @@ _COMPOUND = re.compile(r"(\S)-(\S)")
 
 
 def paper_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
-    """The tokens of a line, with spaces between them.
+    """The tokens of a line, separated by spaces.
 
     >>> paper_tokens("Ein E-Book, bitte.", "de")
     'Ein E ##AT##-##AT## Book , bitte .'
@@ -31,7 +31,7 @@ def paper_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
 
 
 def lowercase_tokens(line: str, language: str = DEFAULT_LANGUAGE) -> str:
-    """The same as Multi30k's files *.lc.norm.tok have them: compounds stay whole.
+    """The same as in Multi30k's files *.lc.norm.tok: compounds are not split.
 
     >>> lowercase_tokens("Ein E-Book, bitte.", "de")
     'ein e-book , bitte .'
@@ -55,13 +55,14 @@ def language_of(file: str) -> str:
 def check_language(code: str) -> None:
     if code not in languages():
         raise InputError(
-            f"no tokeniser knows the language {code}: give one of {', '.join(sorted(languages()))}"
+            f"the Moses tokenizer does not support the language {code}: give one of "
+            f"{', '.join(sorted(languages()))}"
         )
 
 
 @cache
 def languages() -> frozenset[str]:
-    """The codes of the languages whose abbreviations Moses knows."""
+    """The codes of the languages that Moses supports."""
     return frozenset(NonbreakingPrefixes().available_langs.values())
 
 

@@ -1,1 +1,1 @@
-"""Text to text: what surrounds an engine so that any text can be translated."""
+"""Translation of text: reading lines, splitting, search, checks of the output."""

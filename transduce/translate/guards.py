@@ -1,4 +1,4 @@
-"""Guards: signs that a translation went wrong, from one sentence and its output alone."""
+"""Guards: checks that flag a bad translation, from a sentence and its output alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,27 @@ import regex  # type: ignore[import-untyped]
 
 from transduce.translate.lines import clean
 
-LONGEST_PHRASE = 8  # tokens or words; a loop of longer ones soon runs into the limit and is "cut"
-LOOP = 4  # repetitions: people write "no, no, no", but four in a row are a loop
-LOOP_TOKENS = 8  # of a loop at least: four equal ones may be the zeros of a number
-PHRASE = 3  # words, from which on fewer repetitions are a loop:
-PHRASE_LOOP = 3  # nobody writes "in the park in the park in the park"
-LIKEWISE = 2  # repetitions for each one of the source: up to so many are the source's own
-SOURCE_BYTES = 128  # of a phrase that a source repeats, at most: sixteen words of eight
-SOURCE_LOOP_BYTES = 8  # of its loop, at least: "hahahaha", not the letters of "Mississippi"
+LONGEST_PHRASE = (
+    8  # tokens or words; a loop of longer phrases reaches the length limit and is "cut"
+)
+LOOP = 4  # repetitions: "no, no, no" is normal, four in a row are a loop
+LOOP_TOKENS = 8  # minimum length of a loop: four equal tokens may be the zeros of a number
+PHRASE = 3  # words; for phrases of at least this length,
+PHRASE_LOOP = 3  # this many repetitions are a loop: "in the park in the park in the park"
+LIKEWISE = 2  # up to this many repetitions per repetition in the source are accepted
+SOURCE_BYTES = 128  # maximum length of a repeated phrase in a source
+SOURCE_LOOP_BYTES = 8  # minimum length of a loop in a source: "hahahaha", but not "ississi"
 
-COPIED_WORDS = 4  # fewer are a name, a title or a greeting, which may be right as they are
-SMALL_WORDS = 2  # of them without a capital, or it is a list of names
-COPIED_SHARE = 0.6  # of what is between spaces; with fewer words it is code or a table
-UNSPACED_PER_WORD = 2  # characters that count as a word where no spaces are written
+COPIED_WORDS = 4  # fewer may be a name, a title or a greeting, which may be copied
+SMALL_WORDS = 2  # of them must be without a capital, otherwise it may be a list of names
+COPIED_SHARE = 0.6  # minimum share of words; with fewer it may be code or a table
+UNSPACED_PER_WORD = 2  # characters per word in scripts without spaces
 
-RATIO = 3.0  # of the longer to the shorter, as for training pairs; most real ones are below two
-SLACK = 10  # tokens: "Hi." may become "Guten Tag, meine Damen und Herren."
+RATIO = 3.0  # longer ÷ shorter, as for training pairs; most are below 2
+SLACK = 10  # tokens: "Hi." may be "Guten Tag, meine Damen und Herren."
 
 _WORD = regex.compile(r"\w+(?:['’-]\w+)*")
-# nothing but letters between spaces and punctuation: no number, address or code
+# letters only, between spaces and punctuation: not a number, address or code
 _PLAIN_WORD = regex.compile(
     r"(?<!\S)[^\w\s]*([\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*)(?=[^\w\s]*(?!\S))"
 )
@@ -37,11 +39,11 @@ _UNSPACED = regex.compile(
 
 @dataclass(frozen=True)
 class _Loop:
-    """A phrase that is repeated: its length, and how often it comes in a row."""
+    """A phrase that is repeated in a row."""
 
     length: int
     times: int
-    covered: int  # items in all; the last repetition may be incomplete
+    covered: int  # number of items; the last repetition may be incomplete
 
 
 def flags_of(
@@ -49,7 +51,7 @@ def flags_of(
 ) -> tuple[str, ...]:
     """The flags of a translation: "empty", "repetition", "copy", "length" and "cut", in this order.
 
-    `ended` is whether the output ended with EOS. An empty output has no other flag but "cut".
+    `ended` is whether the output ended with EOS. An empty output has no other flags except "cut".
     """
     empty = bool(clean(source)) and not clean(output)
     found = {
@@ -79,7 +81,7 @@ def repeats(source: str, output: str, output_tokens: Sequence[int]) -> bool:
 
 
 def copies(source: str, output: str) -> bool:
-    """Whether the output is the source, though there were words to translate."""
+    """Whether the output equals the source although it has words to translate."""
     if _letters(source) != _letters(output):
         return False
     words = _PLAIN_WORD.findall(source)
@@ -92,17 +94,17 @@ def copies(source: str, output: str) -> bool:
 
 
 def differs_in_length(source_tokens: int, output_tokens: int) -> bool:
-    """Whether one is too much longer than the other to be its translation."""
+    """Whether the lengths differ too much for a translation."""
     shorter, longer = sorted((source_tokens, output_tokens))
     return longer > RATIO * shorter + SLACK
 
 
 def _own_loop(source: str) -> int:
-    """The most repetitions in a row in a source: of words, or of bytes, as in "hahahaha"."""
+    """The largest number of repetitions in a source: of words, or of bytes as in "hahahaha"."""
     of_words = [
         loop.times
         for loop in _loops(_words(source), 2 * LONGEST_PHRASE)
-        if loop.times >= PHRASE_LOOP or loop.length >= PHRASE  # "very, very" is no loop
+        if loop.times >= PHRASE_LOOP or loop.length >= PHRASE  # "very, very" is not a loop
     ]
     of_bytes = [
         loop.times
@@ -113,7 +115,7 @@ def _own_loop(source: str) -> int:
 
 
 def _loops(items: Sequence[object], longest: int) -> list[_Loop]:
-    """For each phrase length up to the longest, the loop that covers most, if there is one."""
+    """For each phrase length up to `longest`, the longest loop, if there is one."""
     loops = []
     for length in range(1, min(longest, len(items) // 2) + 1):
         same = bytes(map(eq, items[length:], items))

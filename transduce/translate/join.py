@@ -1,4 +1,4 @@
-"""What was found for the units of a text, joined to one translation."""
+"""Joins the translations of the units of a text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from transduce.translate.plan import Plan, Unit
 
 @dataclass(frozen=True)
 class Found:
-    """The hypotheses of a unit, the best first, their texts, and the flags of the best."""
+    """The hypotheses of a unit, best first, their texts, and the flags of the best one."""
 
     hypotheses: tuple[Hypothesis, ...]
     texts: tuple[str, ...]
     flags: tuple[str, ...] = ()
-    alignment: tuple[tuple[int, int], ...] = ()  # source and target words, if asked for
+    alignment: tuple[tuple[int, int], ...] = ()  # pairs of source and target word, if requested
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """One translation of several."""
+    """One of the n-best translations."""
 
     translation: str
     score: float
@@ -30,22 +30,22 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Translation:
-    """The translation of a text with all that is known of it."""
+    """The translation of a text with score, tokens, flags and alternatives."""
 
     text: str
     translation: str
-    score: float = 0.0  # log-probability over the length penalty, as `score` gives it
+    score: float = 0.0  # log-probability ÷ length penalty
     tokens: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()  # of `guards`, "repaired" if a second search helped, and "split"
-    alternatives: tuple[Alternative, ...] = ()  # the best ones, the translation first
-    token_scores: tuple[float, ...] = ()  # of each token and of the end
-    alignment: str = ""  # pairs SOURCE-TARGET of word numbers, the Pharaoh format
+    flags: tuple[str, ...] = ()  # of `guards`, "repaired" if a retry passed the checks, and "split"
+    alternatives: tuple[Alternative, ...] = ()  # n-best, the translation first
+    token_scores: tuple[float, ...] = ()  # of each token and of EOS
+    alignment: str = ""  # Pharaoh format: SOURCE-TARGET pairs of word indices
 
 
 def join_units(
     plan: Plan, found: Mapping[Unit, Found], vocabulary: Sequence[str], search: Search
 ) -> Translation:
-    """The translation of a text; of several units only the best hypotheses are kept."""
+    """The translation of a text; with several units only the best hypothesis of each is used."""
     if not plan.parts:
         return Translation(plan.text, "")
     parts = [(found[unit], after) for unit, after in plan.parts]
@@ -79,7 +79,7 @@ def _alternative(
 
 
 def _pharaoh(plan: Plan, found: Mapping[Unit, Found]) -> str:
-    links, sources, targets = [], 0, 0  # words of the units before
+    links, sources, targets = [], 0, 0  # number of words of the previous units
     for unit, _ in plan.parts:
         links += [f"{sources + i}-{targets + j}" for i, j in found[unit].alignment]
         sources += len(unit.text.split())

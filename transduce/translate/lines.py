@@ -1,7 +1,6 @@
-"""N lines in, N lines out, whatever the bytes.
+"""Reading and writing lines: one output line per input line, even for invalid UTF-8.
 
-A line ends at "\\n" and nowhere else, as in a corpus. A corpus that is not UTF-8 raises InputError
-before an hour is spent on it; here every line gets its output.
+A line ends at "\\n" only, as in a corpus.
 """
 
 import fcntl
@@ -22,30 +21,30 @@ from transduce.corpus.reading import TextFile
 from transduce.errors import InputError
 from transduce.log import Log
 
-PAUSE = 0.05  # seconds without input after which the lines that are there are translated
-BLOCK = 2**14  # bytes read at once, at most
+PAUSE = 0.05  # seconds without input after which the lines read so far are translated
+BLOCK = 2**14  # maximum bytes per read
 
 T = TypeVar("T")
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # all that str.splitlines knows
-# what some readers break lines at, and halves of surrogate pairs, which UTF-8 cannot hold
+_LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # all line ends of str.splitlines
+# characters that some programs treat as line ends, and unpaired surrogates
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = regex.compile(r"[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*+")
 
 
 class ArrivingLines:
-    """The lines of an open file or pipe, as they arrive; a line may be of any length."""
+    """The lines of an open file or pipe, as they arrive; of any length."""
 
     def __init__(self, file: TextFile) -> None:
         self._file = file
         self._lines: deque[bytes] = deque()
-        self._unended: list[bytes] = []  # blocks of a line whose end has not arrived
+        self._unended: list[bytes] = []  # blocks of an incomplete line
         self._open = True
 
     def __iter__(self) -> Iterator[bytes]:
-        """The lines, their ends included."""
+        """The lines, with line ends."""
         while self._lines or self._open:
             if self._lines:
                 yield self._lines.popleft()
@@ -53,11 +52,11 @@ class ArrivingLines:
                 self._receive()
 
     def ready(self) -> bool:
-        """Whether the next line, or the end, is there or arrives before the input pauses."""
+        """Whether the next line or the end of the input arrives within PAUSE."""
         while not self._lines and self._open:
             try:
                 readable, _, _ = select.select([self._file.stream], [], [], PAUSE)
-            except (OSError, ValueError):  # not a descriptor of the system: it never waits
+            except (OSError, ValueError):  # not a file descriptor: reading never blocks
                 readable = [self._file.stream]
             if not readable:
                 return False
@@ -65,7 +64,7 @@ class ArrivingLines:
         return True
 
     def _receive(self) -> None:
-        """Waits for some bytes, or the end."""
+        """Reads a block; waits for it if necessary."""
         with self._file.reading():
             block = self._file.stream.read1(BLOCK)
         self._open = bool(block)
@@ -94,9 +93,9 @@ def chunks(
 
 
 def decode_lines(lines: Iterable[bytes], log: Log) -> Iterator[str]:
-    """The lines as text without their ends.
+    """The lines as text without line ends.
 
-    Bytes that are not UTF-8 become U+FFFD; `log` is called once, at the end, with their count.
+    Bytes that are not UTF-8 become U+FFFD; `log` is called at the end with the number of lines.
     """
     broken = first = 0
     for number, raw in enumerate(lines, start=1):
@@ -109,48 +108,48 @@ def decode_lines(lines: Iterable[bytes], log: Log) -> Iterator[str]:
         yield text.removeprefix("\ufeff") if number == 1 else text
     if broken:
         log(
-            f"lines that are not UTF-8: {broken:,}, the first is line {first:,}; what cannot be "
-            "read there is replaced by U+FFFD: convert the input, for example with "
+            f"lines that are not UTF-8: {broken:,}, the first is line {first:,}; invalid bytes "
+            "are replaced by U+FFFD: convert the input, for example with "
             "iconv -f latin1 -t utf-8"
         )
 
 
 def clean(text: str) -> str:
-    """What is translated: no control characters, no space around it; "" if nothing is visible."""
-    if _SURROGATE.search(text):  # pairs are joined, and a half is no character
+    """The text without control characters and outer spaces; "" if nothing is visible."""
+    if _SURROGATE.search(text):  # pairs are joined, unpaired ones replaced
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = _CONTROL.sub(" ", text).strip()
     return "" if _INVISIBLE.fullmatch(text) else text
 
 
 def one_line(text: str) -> str:
-    """The text with a space wherever any reader would see the end of a line."""
+    """The text with a space for every character that a program may treat as a line end."""
     return _LINE_END.sub(" ", text)
 
 
 def json_line(entry: Mapping[str, object]) -> str:
-    """A JSON object on one line, whichever reader reads it."""
+    """A JSON object on one line, without characters that a program may treat as a line end."""
     line = json.dumps(entry, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
 
 
 class OutputFile:
-    """A file of lines that has its name only when it is complete; until then it is FILE.partial.
+    """An output file, written as FILE.partial and renamed when it is complete.
 
-    With `resume` the lines that are there, or in FILE itself, are kept: `done` is their number,
-    and `skip` passes over the inputs they came from. A device or a pipe is written to directly.
-    FILE.partial is locked: a second process that writes the same file is refused.
+    With `resume` the lines of FILE.partial or FILE are kept: `done` is their number, and `skip`
+    skips their inputs. Devices and pipes are written to directly. FILE.partial is locked: raises
+    InputError if another process is writing it.
     """
 
     def __init__(self, file: Path, resume: bool = False) -> None:
         self.file = file
         self.done = 0
         self._resume = resume
-        self._target = Path(os.path.realpath(file))  # a link stays a link
+        self._target = Path(os.path.realpath(file))  # a symbolic link is kept
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._direct = False
-        self._moved = False  # FILE became FILE.partial
-        self._untouched = True  # nothing has been written
+        self._moved = False  # FILE was renamed to FILE.partial
+        self._untouched = True  # nothing was written yet
 
     def __enter__(self) -> "OutputFile":
         with self._writing():
@@ -161,7 +160,7 @@ class OutputFile:
         with self._writing(), closing(self._stream):
             if self._direct:
                 return
-            # the lock is kept until the file has its name, or nobody could tell whose it is
+            # the lock is held until after the rename, so that no other process takes the file
             if error is None:
                 self._stream.truncate()
                 os.fsync(self._stream.fileno())
@@ -170,29 +169,29 @@ class OutputFile:
             elif self._untouched and self._moved:
                 self._partial.replace(self._target)
             elif self._untouched and not self._resume:
-                self._partial.unlink()  # there is nothing in it to resume from
+                self._partial.unlink()  # nothing to resume
 
     def write(self, line: str) -> None:
-        """Adds a line, which must be one, and hands it to the system at once."""
+        """Writes a line and flushes it."""
         assert "\n" not in line
         with self._writing():
             if self._untouched and not self._direct:
-                self._stream.truncate()  # what came after the last complete line
+                self._stream.truncate()  # remove an incomplete last line
             self._untouched = False
             self._stream.write(f"{line}\n".encode("utf-8", "replace"))
             self._stream.flush()
 
     def skip(self, inputs: Iterator[object]) -> None:
-        """Passes over the inputs whose lines are done; raises InputError if there are fewer."""
+        """Skips the inputs whose lines are done; raises InputError if there are fewer."""
         for number in range(self.done):
             if next(inputs, self) is self:
                 raise InputError(
                     f"{self.file} has {self.done:,} lines already but the input only {number:,}: "
-                    "resume with the input it began with, or name another output"
+                    "resume with the same input, or name another output"
                 )
 
     def _opened(self) -> BinaryIO:
-        """The file to write to, at the place to go on from."""
+        """The file to write to, positioned after the lines that are done."""
         if self.file.is_dir():
             raise InputError(f"{self.file} is a directory: give a file")
         self._direct = self.file.exists() and not self.file.is_file()
@@ -220,7 +219,7 @@ class OutputFile:
         return stream
 
     def _locked(self) -> BinaryIO:
-        """FILE.partial, for this process alone."""
+        """Opens and locks FILE.partial."""
         while True:
             stream = os.fdopen(os.open(self._partial, os.O_RDWR | os.O_CREAT, 0o666), "rb+")
             try:
@@ -235,13 +234,13 @@ class OutputFile:
                 ) from None
             except FileNotFoundError:
                 pass
-            stream.close()  # another process has just given it its name: begin a new one
+            stream.close()  # another process has just renamed it: create a new one
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:
-            raise  # the reader, such as `head`, has closed the pipe: no mistake
+            raise  # the reader, such as `head`, has closed the pipe: not an error
         except OSError as error:
             raise InputError(f"{self.file} cannot be written: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""How texts are translated, as one value that every step takes."""
+"""Options of translation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,16 +9,18 @@ from transduce.search.constraints import Constraint
 
 @dataclass(frozen=True)
 class TranslateOptions:
-    """The defaults are the paper's search, and no extras."""
+    """Search settings and optional outputs; the defaults are the paper's search."""
 
     search: Search = PAPER
     batch_size: int = 64
-    scores: bool = False  # over the whole vocabulary, as `score` gives them, not a shortlist
-    alignments: bool = False  # word alignments, from the torch engine's attention
-    # from a text to what its output must satisfy; such texts are decoded by torch
+    scores: bool = (
+        False  # rescore over the whole vocabulary, as `score` does, without the shortlist
+    )
+    alignments: bool = False  # word alignments from attention weights, by the torch engine
+    # the constraint on the output of a source text; such texts are decoded by torch
     constraint: Callable[[str], Constraint | None] | None = None
-    prefix: str = ""  # how every translation must begin
-    by_sentence: bool = False  # each sentence is translated apart, also in a short text
+    prefix: str = ""  # every translation must begin with this text
+    by_sentence: bool = False  # translate each sentence separately, also of short texts
 
 
 DEFAULTS = TranslateOptions()

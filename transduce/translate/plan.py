@@ -1,4 +1,4 @@
-"""What is searched for a text: the text as a whole, or the pieces of one that is too long."""
+"""Divides texts into units for search: the whole text, or pieces of one that is too long."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from transduce.translate.lines import clean
 from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.splitting import Piece, sentences, split
 
-CHARACTERS = 64  # of a token, at most about: a text of more a token is split before it is encoded
+CHARACTERS = 64  # per token at most: a text longer than this × max_length is split before encoding
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What is searched at once; equal units of several texts are searched once."""
+    """A source for search; equal units of several texts are searched only once."""
 
     text: str
     ids: tuple[int, ...]
@@ -38,7 +38,7 @@ def plan_texts(
     prefix = tuple(tokenizer.encode_targets([clean(options.prefix)])[0]) if options.prefix else ()
     cleaned = [clean(text) for text in texts]
     whole = [] if options.by_sentence else [t for t in cleaned if _may_fit(t, max_length)]
-    ids = dict(zip(whole, tokenizer.encode_batch(whole), strict=True))  # many at once is faster
+    ids = dict(zip(whole, tokenizer.encode_batch(whole), strict=True))  # one batch is faster
 
     def plan(text: str) -> tuple[tuple[Unit, str], ...]:
         if not text:

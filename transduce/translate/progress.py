@@ -1,4 +1,4 @@
-"""Progress of translating a file: a bar on a terminal, and a summary at the end."""
+"""Progress of translation: a bar on a terminal, and a summary at the end."""
 
 import sys
 import time
@@ -19,10 +19,10 @@ from transduce.translate.join import Translation
 
 
 class Progress:
-    """Counts results, and prints to stderr how many there were and how many had which flags."""
+    """Counts results and flags, and prints a summary to stderr."""
 
     def __init__(self, quiet: bool = False, total: int | None = None) -> None:
-        """`quiet` prints nothing but flags."""
+        """With `quiet` only flags are printed."""
         self._quiet, self._total = quiet, total
         self._flags: Counter[str] = Counter()
         self._lines = 0

@@ -1,7 +1,7 @@
-"""Splits a text that is too long for the model into pieces, at the ends of sentences if possible.
+"""Splits a text that is too long for the model into pieces, at sentence ends if possible.
 
 A missed sentence end costs little: two sentences are translated together. A false one breaks a
-sentence. So a full stop that may be of an abbreviation, an initial or an ordinal is read as one.
+sentence. So a full stop that may belong to an abbreviation, an initial or an ordinal is not an end.
 """
 
 import re
@@ -14,9 +14,9 @@ import regex  # type: ignore[import-untyped]
 
 Fits = Callable[[str], bool]
 
-WINDOW = 256  # characters to begin with; what was found to fit guides the rest
-SLACK = 32  # a text that ends inside a word may have more tokens than one that ends after it
-LOOKBACK = 16  # characters before a full stop: more than any abbreviation has
+WINDOW = 256  # characters to try first; later the length of the previous piece
+SLACK = 32  # characters: a text cut inside a word may have more tokens than with the whole word
+LOOKBACK = 16  # characters before a full stop, longer than any abbreviation
 
 ABBREVIATION = regex.compile(
     "mrs?|ms|messrs|drs?|prof|rev|hon|gen|col|maj|capt|lt|sgt|gov|sen|rep|st|mt|ft|vs|cf|viz|approx"
@@ -24,14 +24,14 @@ ABBREVIATION = regex.compile(
     "|mme|mlle|mm|sra?|srta|dra|uds?|sig|dott"
 )
 ROMAN = regex.compile("[IVXL]+")  # "Ludwig XIV. von Frankreich"
-# these are words or names too, and abbreviations only before a number
+# abbreviations only before a number, otherwise words or names
 NUMBERED = regex.compile(
     "nos?|nrn?|art|abs|abb|bd|tab|figs?|vols?|ch|chap|sect?|kap|pp|str|ziff|num"
     "|jan|feb|mar|mär|apr|jun|jul|aug|sept?|o[ck]t|nov|de[cz]"
 )
 
-_NARROW = ".!?…‼⁇⁈⁉"  # these end a sentence before a space
-_WIDE = "。！？｡؟۔।॥։።។။"  # these anywhere
+_NARROW = ".!?…‼⁇⁈⁉"  # end a sentence before a space
+_WIDE = "。！？｡؟۔।॥։።។။"  # end a sentence anywhere
 _CLOSERS = r"""["'”’“»«›‹)\]}）］｝」』】》〉]*+"""
 _STOP = (
     rf"(?<![{_NARROW}{_WIDE}])(?=[{_NARROW}]*+(?P<wide>[{_WIDE}])?)(?P<stop>[{_NARROW}{_WIDE}]++)"
@@ -42,24 +42,24 @@ _CLAUSE = (
     r"|[)\]}](?=\s)|[）」』】](?!\p{M})|(?<=\S)(?=\s+[(\[{])"
     r"|—++(?!\p{M})|(?<=\s)[–-]{1,3}(?=\s)"
 )
-_CONTINUING = frozenset(",;:.!?…)]}、，；：，。）،؛")  # what never begins a sentence
+_CONTINUING = frozenset(",;:.!?…)]}、，；：，。）،؛")  # characters that never begin a sentence
 _NO_BREAK = r"\u00a0\u2007\u202f"
 
 _AHEAD = regex.compile(r"""[\s"'“”„‘’‚«»‹›(\[{¿¡「『（【–—-]*+""")
 _LAST_WORD = regex.compile(r"([.,:]?)(?<![\w'’])([\w'’]*)\Z")
-_SPACES = re.compile(r"\s*")  # to str.isspace a few control characters are spaces, to regex not
+_SPACES = re.compile(r"\s*")  # re, because regex does not count some control characters as spaces
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text, and the whitespace that followed it."""
+    """A part of a text and the whitespace after it."""
 
     text: str
     after: str
 
 
 def sentences(text: str) -> list[Piece]:
-    """The sentences of a text; joined, they are the text.
+    """The sentences of a text; their concatenation is the text.
 
     >>> [piece.text for piece in sentences("Mr. Fox ran. Why? He saw the U.S. Army.")]
     ['Mr. Fox ran.', 'Why?', 'He saw the U.S. Army.']
@@ -74,12 +74,12 @@ def sentences(text: str) -> list[Piece]:
 
 
 def split(text: str, fits: Fits) -> list[Piece]:
-    """Pieces that fit, each as long as possible; joined, they are the text.
+    """Pieces that fit, each as long as possible; their concatenation is the text.
 
-    A piece ends with a sentence; if none is short enough, with a clause, a word, or a grapheme. A
-    single code point that does not fit is a piece nevertheless. Whitespace at the start of the text
-    stays with the first piece and does not count. The calls of `fits` add up to a few times the
-    length of the text, and none has much more than fits.
+    A piece ends at a sentence end or, if the sentence is too long, at the end of a clause, a word
+    or a grapheme. A single code point that does not fit is still a piece. Leading whitespace of the
+    text belongs to the first piece and is not counted. The texts passed to `fits` are together a
+    few times as long as the text, and none is much longer than what fits.
     """
     stop = len(text.rstrip())
     if not stop:
@@ -109,7 +109,7 @@ def _after_spaces(text: str, place: int) -> int:
 
 
 def _best_end(text: str, start: int, limit: int, stop: int, fits: Fits) -> int:
-    """The last end up to which the text fits, of the best kind that has one."""
+    """The last end up to which the text fits, of the best kind of end that has one."""
     for ends_of in LEVELS:
         ends = list(ends_of(text, start, limit))
         if limit == stop:
@@ -127,7 +127,7 @@ def _best_end(text: str, start: int, limit: int, stop: int, fits: Fits) -> int:
 
 
 def _matches(pattern: Any, text: str, start: int, limit: int) -> Iterator[Any]:
-    """The matches that end before the limit; lookaheads see a little beyond it."""
+    """The matches that end before the limit; lookaheads may read a little beyond it."""
     for match in pattern.finditer(text, start, limit + 4):
         if start < match.end() < limit and not text[match.end() - 1].isspace():
             yield match
@@ -140,7 +140,7 @@ def _sentence_ends(text: str, start: int, limit: int) -> Iterator[int]:
 
 
 def _clause_ends(text: str, start: int, limit: int) -> Iterator[int]:
-    """Sentence ends too, and those after which a small letter leaves it open."""
+    """The ends of clauses and sentences, also before a lower-case letter."""
     for match in _matches(_CLAUSE_END, text, start, limit):
         if match["stop"] is None or _stops(match):
             yield match.end()
@@ -152,7 +152,7 @@ def _pattern_ends(pattern: Any, text: str, start: int, limit: int) -> Iterator[i
 
 
 def _stops(match: Any) -> bool:
-    """Whether a stop is more than a part of a number, a name or an abbreviation."""
+    """Whether a full stop is not part of a number, a name or an abbreviation."""
     text, end = match.string, match.end()
     following = _following(match)
     if text[_after_spaces(text, end)] in _CONTINUING or following in _CONTINUING:
@@ -165,7 +165,7 @@ def _goes_on_small(match: Any) -> bool:
 
 
 def _following(match: Any) -> str:
-    """The first character after a stop that is no space, opening quote, bracket or dash."""
+    """The first character after a full stop that is not a space, opening quote, bracket or dash."""
     at = _AHEAD.match(match.string, match.end()).end()
     return str(match.string[at : at + 1])
 
@@ -190,7 +190,7 @@ _SENTENCE_END = regex.compile(_STOP)
 _CLAUSE_END = regex.compile(f"{_STOP}|{_CLAUSE}")
 _SPACE = rf"(?<=\S)(?=\s*[^\S{_NO_BREAK}])|(?<=\u200b)(?=[^\s\p{{M}}])"
 
-# where a piece may end, the best kind first
+# the kinds of ends of a piece, best first
 LEVELS: tuple[Callable[[str, int, int], Iterator[int]], ...] = (
     _sentence_ends,
     _clause_ends,

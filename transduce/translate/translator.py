@@ -1,4 +1,4 @@
-"""The translator: text in, text out, batch-invariant."""
+"""The translator: texts to texts, batch-invariant."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,15 +18,15 @@ from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.plan import Plan, Unit, plan_texts
 
 BUNDLED = Path(__file__).parents[1] / "bundled"
-MAX_LENGTH = 256  # tokens of a source, if the model does not say what it was trained on
-LONGEST = 4096  # tokens of a side that is scored: memory grows with the square of the length
-REPAIR_BEAM = 8  # at least, for what is searched again
+MAX_LENGTH = 256  # source tokens, if the model directory does not specify it
+LONGEST = 4096  # tokens per side for scoring: memory grows with the square of the length
+REPAIR_BEAM = 8  # minimum beam of a retry
 REPAIR_NO_REPEAT = 3
-CHUNK = 2048  # lines that are translated at a time
+CHUNK = 2048  # lines per call of the engine
 
 
-def place_of(directory: Path | str | None) -> Path:
-    """The model directory that is meant: the bundled one where none is named."""
+def model_path(directory: Path | str | None) -> Path:
+    """The path of a model directory, by default of the bundled one."""
     if directory is None and not (BUNDLED / "config.json").is_file():
         raise ModelError("this installation has no bundled model: give one with --model")
     return BUNDLED if directory is None else Path(directory)
@@ -48,7 +48,7 @@ class Translator:
         max_length: int = MAX_LENGTH,
         longest: int = LONGEST,
     ) -> None:
-        """Sources over `max_length` tokens are split; pairs over `longest` have no score."""
+        """Sources over `max_length` tokens are split; pairs over `longest` are not scored."""
         self.tokenizer, self.engine = tokenizer, engine
         self.max_length, self.longest = min(max_length, longest), longest
 
@@ -63,7 +63,7 @@ class Translator:
         log: Log = silent,
     ) -> "Translator":
         """The translator of a model directory, or of the bundled one."""
-        model = ModelDirectory.open(place_of(directory))
+        model = ModelDirectory.open(model_path(directory))
         return cls(
             model.tokenizer,
             open_engine(model, engine=engine, device=device, compute=compute, log=log),
@@ -72,31 +72,31 @@ class Translator:
         )
 
     def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:
-        """The translation of each text; a blank one stays blank."""
+        """The translation of each text; that of a blank text is empty."""
         return [result.translation for result in self.results(texts, options)]
 
     def results(
         self, texts: Sequence[str], options: TranslateOptions = DEFAULTS
     ) -> list[Translation]:
-        """The translation of each text with all that is known of it."""
+        """The translation of each text with score, tokens, flags and alternatives."""
         plans = self.plan(texts, options)
         return self.join(plans, self.search(plans, options), options)
 
     def stream(
         self, texts: Iterable[str], options: TranslateOptions = DEFAULTS, chunk: int = CHUNK
     ) -> Iterator[Translation]:
-        """The same for any number of texts, in order, holding only `chunk` at a time."""
+        """Like `results` for any number of texts, with only `chunk` of them in memory."""
         for some in chunks(texts, chunk):
             yield from self.results(some, options)
 
     def plan(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[Plan]:
-        """What is searched for each text: the whole of it, or pieces that fit the model."""
+        """Divides each text into units: the whole text, or pieces that fit the model."""
         return plan_texts(texts, self.tokenizer, self.max_length, options)
 
     def search(
         self, plans: Iterable[Plan], options: TranslateOptions = DEFAULTS
     ) -> dict[Unit, Found]:
-        """What is found for each unit; where that looks wrong, a repair is searched for."""
+        """Translates each unit; units whose translation fails the checks are searched again."""
         units = list(dict.fromkeys(unit for plan in plans for unit, _ in plan.parts))
         found = dict(zip(units, self._search(units, options.search, options), strict=True))
         self._repair(found, options)
@@ -112,14 +112,14 @@ class Translator:
         found: Mapping[Unit, Found],
         options: TranslateOptions = DEFAULTS,
     ) -> list[Translation]:
-        """The translation of each text, from what was found for its units."""
+        """The translation of each text from those of its units."""
         vocabulary = self.tokenizer.target_vocabulary
         return [join_units(plan, found, vocabulary, options.search) for plan in plans]
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
     ) -> list[tuple[float, ...] | None]:
-        """The log-probability of each token of each target, and of its end.
+        """The log-probabilities of the tokens of each target and of EOS.
 
         None for a pair with a side that is longer than `longest`.
         """
@@ -142,7 +142,7 @@ class Translator:
         return Found(tuple(hypotheses), texts, _flags(unit, texts[0], hypotheses[0]))
 
     def _repair(self, found: dict[Unit, Found], options: TranslateOptions) -> None:
-        """Searches flagged units again, wider and without repeats, for hypotheses without flags."""
+        """Searches flagged units again with a wider beam and without repeated n-grams."""
         wrong = [unit for unit, result in found.items() if result.flags]
         if not wrong:
             return
@@ -157,7 +157,7 @@ class Translator:
                 found[unit] = Found(hypotheses, texts, (*found[unit].flags, "repaired"))
 
     def _rescore(self, found: dict[Unit, Found], batch_size: int) -> None:
-        """Gives every hypothesis its log-probabilities over the whole vocabulary."""
+        """Replaces log-probabilities by those over the whole vocabulary."""
         pairs = [(unit.ids, h.tokens) for unit, r in found.items() for h in r.hypotheses]
         scored = iter(self._score_ids([s for s, _ in pairs], [t for _, t in pairs], batch_size))
         for unit, result in found.items():
