@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
 @click.argument("run", type=PATH)
-@click.option("--last", type=at_least_one, default=5, show_default=True, help="Checkpoints.")
-@click.option("--output", type=PATH, help="Model directory [RUN/model].")
+@click.option(
+    "--last", type=at_least_one, default=5, show_default=True, help="Number of checkpoints."
+)
+@click.option("--output", type=PATH, help="Model directory [default: RUN/model].")
 @click.option(
     "--dtype",
     "--stored",

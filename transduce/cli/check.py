@@ -1,4 +1,4 @@
-"""`transduce check`: what training would do, without training."""
+"""`transduce check`: a dry run of training."""
 
 from pathlib import Path
 
@@ -7,9 +7,11 @@ import click
 from transduce.cli import options
 
 
-@click.command("check", cls=options.ManyFiles, short_help="Print what training would do.")
+@click.command(
+    "check", cls=options.ManyFiles, short_help="Dry run of training: filters, sizes, memory, time."
+)
 @options.corpus
-@options.text_files("--test", "Files to look for in the training data.")
+@options.text_files("--test", "Test files to look for in the training data.")
 @options.training_settings
 @click.option("--timing/--no-timing", default=True, help="Time some training steps, for 15 s.")
 @options.as_json

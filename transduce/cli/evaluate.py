@@ -24,9 +24,13 @@ FILE = click.Path(allow_dash=True)
 @click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
 @click.option("--output", type=PATH, help="Save the translations here.")
 @click.option("--record", type=PATH, help="Also write a result record, FILE.json.")
-@click.option("--card", is_flag=True, help="Also write the scores into the model's card.")
-@click.option("--title", help="What record and card call the result [the file's name].")
-@click.option("--language", metavar="CODE", help="Of Moses' tokeniser [as in REF's name, or en].")
+@click.option("--card", is_flag=True, help="Also write the scores into the model card.")
+@click.option("--title", help="Title of the record and the card [default: the file name].")
+@click.option(
+    "--language",
+    metavar="CODE",
+    help="Language of the Moses tokenizer [default: from REF's name, or en].",
+)
 @as_json
 def evaluate_command(
     src: str,

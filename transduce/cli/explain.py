@@ -20,12 +20,7 @@ from transduce.cli.options import PATH, as_json, at_least_one
 )
 @click.option("--target", help="The decoder's input (for decoder and cross).")
 @click.option("--from", "word", help="The query word whose row is computed in detail.")
-@click.option(
-    "--model", type=click.Path(path_type=Path), help="Model directory [default: the bundled model]."
-)
-@click.option("--target", help="The translation that the decoder reads (decoder and cross).")
-@click.option("--from", "word", help="The word whose row is worked out by hand.")
-@click.option("--model", type=PATH, help="Model directory [the bundled one].")
+@click.option("--model", type=PATH, help="Model directory [default: the bundled model].")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),

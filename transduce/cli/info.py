@@ -9,7 +9,11 @@ from transduce.cli.options import PATH, NewFile, as_json
 
 @click.command("info", short_help="Describe a model directory or a run.")
 @click.argument("directory", type=PATH, required=False)
-@click.option("--output", type=NewFile(), help="Draw the learning curve of a run: .svg .png .pdf")
+@click.option(
+    "--output",
+    type=NewFile(),
+    help="Plot the learning curve of a run to a .svg, .png or .pdf file.",
+)
 @as_json
 def info_command(directory: Path | None, output: Path | None, as_json: bool) -> None:
     """Describe the model in DIRECTORY: sizes, settings, checksums [default: the bundled model].

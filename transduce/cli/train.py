@@ -8,7 +8,7 @@ import click
 from transduce.cli import options
 
 
-@click.command("train", cls=options.ManyFiles, short_help="Train a model from text, or continue.")
+@click.command("train", cls=options.ManyFiles, short_help="Train a model from text, or resume.")
 @click.argument("run", type=options.PATH)
 @options.corpus
 @options.training_settings

@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Translate the lines of this file; gzip and xz are detected.",
 )
-@click.option("--output", type=PATH, help="Write the translations here.")
-@click.option("--resume", is_flag=True, help="Go on with a half-written --output.")
+@click.option("--output", type=PATH, help="Write the translations to this file.")
+@click.option("--resume", is_flag=True, help="Continue an incomplete --output.")
 @decoding
 @searching
-@click.option("--n-best", type=at_least_one, default=1, help="Give so many of each.")
-@click.option("--prefix", default="", help="How every translation must begin.")
-@click.option("--sentences", is_flag=True, help="Translate each sentence of a line by itself.")
-@click.option("--alignments", is_flag=True, help="With --json: which words belong together.")
+@click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
+@click.option("--prefix", default="", help="Every translation must begin with this text.")
+@click.option(
+    "--sentences", is_flag=True, help="Split lines into sentences and translate them separately."
+)
+@click.option("--alignments", is_flag=True, help="With --json: word alignments.")
 @as_json
 def translate_command(
     text: tuple[str, ...],
