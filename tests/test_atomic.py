@@ -101,7 +101,7 @@ def test_two_directories_are_exchanged_in_one_step_here(tmp_path) -> None:
     assert not atomic._exchange(tmp_path / "a", tmp_path / "none")
 
 
-def test_a_failed_second_rename_takes_back_the_first(tmp_path, monkeypatch) -> None:
+def test_a_failed_second_rename_undoes_the_first(tmp_path, monkeypatch) -> None:
     write(tmp_path / "model", "old")
     monkeypatch.setattr(atomic, "_exchange", lambda _a, _b: False)
     rename, calls = Path.rename, []
@@ -128,9 +128,7 @@ def ended() -> int:
     return process.pid
 
 
-def test_leftovers_of_ended_processes_are_removed_when_their_name_is_written(
-    tmp_path, ended
-) -> None:
+def test_stale_temporary_files_are_removed_when_their_name_is_written(tmp_path, ended) -> None:
     here = os.getpid()
     for name in (f".model.{ended}.part", f".model.{ended}.old"):
         (tmp_path / name).mkdir()
@@ -147,7 +145,7 @@ def test_leftovers_of_ended_processes_are_removed_when_their_name_is_written(
     assert names(tmp_path) == sorted([*kept, "model", "notes"])
 
 
-def test_a_replaced_directory_is_put_back_only_if_none_took_its_place(tmp_path, ended) -> None:
+def test_a_directory_renamed_away_is_restored_only_if_it_was_not_replaced(tmp_path, ended) -> None:
     write(tmp_path / f".model.{ended}.old", "old")
     atomic.recover(tmp_path / "model")
     assert read(tmp_path / "model") == "old"
@@ -158,7 +156,7 @@ def test_a_replaced_directory_is_put_back_only_if_none_took_its_place(tmp_path, 
     atomic.recover(tmp_path / "a\0b")
 
 
-def test_a_link_to_a_directory_stays_and_what_it_points_to_is_replaced(tmp_path) -> None:
+def test_a_symbolic_link_is_kept_and_its_target_is_replaced(tmp_path) -> None:
     write(tmp_path / "real" / "model", "old")
     (tmp_path / "link").symlink_to(tmp_path / "real" / "model")
     write(tmp_path / "link", "new")
@@ -175,7 +173,7 @@ def test_a_file_is_not_replaced_by_a_directory(tmp_path) -> None:
     assert names(tmp_path) == ["model"]
 
 
-def test_a_file_written_aside_appears_whole_or_not_at_all(tmp_path) -> None:
+def test_a_file_appears_complete_or_not_at_all(tmp_path) -> None:
     target = tmp_path / "notes.txt"
     target.write_text("old", "utf-8")
 
@@ -193,7 +191,7 @@ def test_a_file_written_aside_appears_whole_or_not_at_all(tmp_path) -> None:
     assert [f.name for f in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_folder_is_rid_of_what_ended_processes_left_of_any_name(tmp_path, ended) -> None:
+def test_stale_temporary_files_of_any_name_are_removed_from_a_folder(tmp_path, ended) -> None:
     write(tmp_path / f".step-1.{ended}.old", "one")
     write(tmp_path / f".step-2.{ended}.part", "two")
     (tmp_path / "step-3").mkdir()

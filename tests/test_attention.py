@@ -52,7 +52,9 @@ def test_explicit_attention_equals_the_fused_kernel(lengths, query, d_k) -> None
 
 
 @pytest.mark.parametrize("kind", ["scaled", "unscaled"])
-def test_a_module_gives_the_same_by_either_form(kind, monkeypatch) -> None:
+def test_a_module_gives_the_same_result_with_fused_and_explicit_attention(
+    kind, monkeypatch
+) -> None:
     module = MultiHeadAttention(CONFIG.replace(attention=kind)).double()
     x = torch.randn(3, 6, 16, dtype=torch.float64)
     q, kv = module.project(x)
@@ -97,7 +99,7 @@ def test_multi_head_attention_is_the_concatenation_of_its_heads() -> None:
     torch.testing.assert_close(module.attend(q, kv), expected, rtol=0, atol=1e-12)
 
 
-def test_cross_attention_projects_what_self_attention_would() -> None:
+def test_cross_attention_uses_the_same_projections_as_self_attention() -> None:
     module = MultiHeadAttention(CONFIG).double()
     x = torch.randn(2, 5, 16, dtype=torch.float64)
     q, kv = module.project(x)
@@ -130,7 +132,7 @@ def test_the_dot_product_of_unit_variance_vectors_has_variance_d_k(d_k) -> None:
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_a_row_that_may_look_nowhere_gives_zero_and_finite_gradients(fused, monkeypatch) -> None:
+def test_a_fully_masked_row_gives_zero_and_finite_gradients(fused, monkeypatch) -> None:
     monkeypatch.setattr(attention, "fused_is_faster", lambda q, k: fused)
     module = MultiHeadAttention(CONFIG)
     x = torch.randn(2, 5, 16, requires_grad=True)
@@ -162,14 +164,14 @@ def test_windowed_attention_equals_full_attention_under_the_local_mask(
     torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
 
 
-def test_restricted_attention_sees_its_neighbourhood_and_no_further() -> None:
+def test_restricted_attention_ignores_keys_outside_its_neighbourhood() -> None:
     mask = local_mask(9, 9, 5, torch.device("cpu"))[0, 0]
     assert mask[4].nonzero().flatten().tolist() == [2, 3, 4, 5, 6]
     assert mask[0].nonzero().flatten().tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("length", [3, 30])
-def test_a_restricted_module_gives_the_same_by_window_and_by_mask(length) -> None:
+def test_a_restricted_module_gives_the_same_result_by_window_and_by_mask(length) -> None:
     module = MultiHeadAttention(CONFIG, neighbourhood=5).double()
     x = torch.randn(2, length, 16, dtype=torch.float64)
     q, kv = module.project(x)

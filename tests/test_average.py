@@ -78,7 +78,7 @@ def test_the_model_is_the_arithmetic_mean_of_the_last_checkpoints(run, tmp_path)
     )
 
 
-def test_averaging_five_gives_the_model_that_training_left(run) -> None:
+def test_averaging_five_checkpoints_gives_the_model_of_training(run) -> None:
     left = (run / "model" / "model.safetensors").read_bytes()
     scores = [line for line in card(run).split("\n") if "perplexity" in line]
     assert invoke("average", str(run), "--last", "1").exit_code == 0
@@ -118,7 +118,7 @@ def test_a_damaged_checkpoint_is_named_and_left_out(run) -> None:
     assert_equal(run / "model", mean(run, 6, 8, 12))
 
 
-def test_a_checkpoint_that_a_signal_asked_for_takes_no_part(run) -> None:
+def test_a_checkpoint_saved_on_a_signal_is_not_averaged(run) -> None:
     folder = checkpoint(run, 12)
     state = json.loads((folder / "state.json").read_text("utf-8"))
     (folder / "state.json").write_text(json.dumps({**state, "scheduled": False}), "utf-8")
@@ -128,7 +128,7 @@ def test_a_checkpoint_that_a_signal_asked_for_takes_no_part(run) -> None:
     assert_equal(run / "model", mean(run, 8, 10))
 
 
-def test_without_the_encoded_corpus_the_mean_is_made_but_not_scored(run) -> None:
+def test_without_the_encoded_corpus_the_averaged_model_is_not_scored(run) -> None:
     shutil.rmtree(run / "data")
     result = invoke("average", str(run))
     assert result.exit_code == 0
@@ -142,14 +142,14 @@ def refusal(*args: str) -> str:
     return result.stderr.split("\n")[-2]
 
 
-def test_a_run_without_checkpoints_is_refused(run) -> None:
+def test_averaging_a_run_without_checkpoints_is_an_error(run) -> None:
     shutil.rmtree(run / "checkpoints")
     assert refusal(str(run)) == (
         f"transduce: {run} has no checkpoint to average yet: train it first"
     )
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_is_refused(run) -> None:
+def test_averaging_a_run_with_only_damaged_checkpoints_is_an_error(run) -> None:
     for step in (2, 4, 6, 8, 10, 12):
         damage(run, step)
     assert refusal(str(run)) == (
@@ -157,11 +157,11 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused(run) -> None:
     )
 
 
-def test_a_directory_that_is_no_run_is_refused(tmp_path) -> None:
+def test_averaging_a_directory_that_is_not_a_run_is_an_error(tmp_path) -> None:
     assert refusal(str(tmp_path)) == f"transduce: {tmp_path} is not a run: it has no config.toml"
 
 
-def test_what_is_no_model_directory_is_never_overwritten(run, tmp_path) -> None:
+def test_a_directory_that_is_not_a_model_is_never_overwritten(run, tmp_path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "a.txt").write_text("mine", "utf-8")
@@ -171,7 +171,7 @@ def test_what_is_no_model_directory_is_never_overwritten(run, tmp_path) -> None:
     assert (notes / "a.txt").read_text("utf-8") == "mine"
 
 
-def test_a_mean_may_be_stored_in_bytes_and_its_card_end_with_a_note(run, tmp_path) -> None:
+def test_an_averaged_model_may_have_int8_weights_and_a_note_in_its_card(run, tmp_path) -> None:
     note, out = tmp_path / "note.md", tmp_path / "small"
     note.write_text("## Limits\n\nDigits only.\n", "utf-8")
     args = ("--dtype", "int8", "--note", str(note), "--output", str(out))
@@ -182,13 +182,13 @@ def test_a_mean_may_be_stored_in_bytes_and_its_card_end_with_a_note(run, tmp_pat
     assert ModelDirectory.open(out).description.dtype == "int8"
 
 
-def test_a_note_that_cannot_be_read_is_refused(run, tmp_path) -> None:
+def test_a_note_that_cannot_be_read_is_an_error(run, tmp_path) -> None:
     result = invoke("average", str(run), "--note", str(tmp_path / "none"))
     assert result.exit_code == 2
     assert "none cannot be read" in result.stderr
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_the_model_that_was_there(run) -> None:
+def test_a_full_disk_is_an_error_and_keeps_the_existing_model(run) -> None:
     before = (run / "model" / "model.safetensors").read_bytes()
     limit = len(before) // 2
     done = subprocess.run(

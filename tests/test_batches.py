@@ -116,7 +116,7 @@ def mates(first: list[np.ndarray], second: list[np.ndarray]) -> float:
     return float((again * (again - 1)).sum() / (together * (together - 1)).sum())
 
 
-def test_sentences_meet_others_in_the_next_epoch() -> None:
+def test_batches_of_the_next_epoch_are_different() -> None:
     lengths = like_real(100_000)
     assert mates(*(plan_epoch(lengths, 4096, 1, epoch) for epoch in (0, 1))) < 0.15
     small = like_real(5000)
@@ -124,7 +124,7 @@ def test_sentences_meet_others_in_the_next_epoch() -> None:
     assert mates(*(plan_epoch(small, 4096, 1, epoch, 4) for epoch in (0, 1))) < 0.4
 
 
-def test_batches_come_in_no_order_of_length() -> None:
+def test_batches_are_not_ordered_by_length() -> None:
     lengths = like_real(50_000)
     means = [lengths[0][batch].mean() for batch in plan_epoch(lengths, 4096, 1, 0)]
     neighbours = np.corrcoef(means[1:], means[:-1])[0, 1]
@@ -178,7 +178,7 @@ def store(tmp_path_factory) -> Store:
 
 
 @given(rows=st.lists(st.integers(0, 49), min_size=1))
-def test_a_batch_is_its_sentences_with_their_ends_and_padding(store, rows) -> None:
+def test_a_batch_has_its_sentences_with_eos_and_padding(store, rows) -> None:
     batch = collate(store, np.array(rows))
     for tensor in (batch.source, batch.target_in, batch.target_out):
         assert tensor.dtype == torch.int64

@@ -124,7 +124,7 @@ def test_one_command_translates_without_a_network() -> None:
     assert done.stderr == ""
 
 
-def test_everyday_sentences_come_out_right() -> None:
+def test_everyday_sentences_are_translated_correctly() -> None:
     wanted = {
         "Good morning!": "Guten Morgen!",
         "I don't understand.": "Ich verstehe nicht.",

@@ -17,7 +17,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("args", [[], *([verb] for verb in VERBS)], ids=str)
-def test_help_never_waits_for_torch(args) -> None:
+def test_help_does_not_import_torch(args) -> None:
     """`--help` is instant because it imports nothing that computes."""
     code = (
         "import sys; from transduce.cli import main\n"
@@ -60,7 +60,7 @@ def test_a_user_mistake_is_one_line_on_stderr_and_exit_code_2() -> None:
         (ModuleNotFoundError(name="torch.nn"), "this needs torch: pip install 'transduce[train]'"),
     ],
 )
-def test_what_the_system_refuses_is_a_sentence_that_names_the_verb(
+def test_an_error_of_the_system_is_a_sentence_that_names_the_verb(
     error, sentence, monkeypatch
 ) -> None:
     import transduce.paper.parameters
@@ -116,7 +116,7 @@ def test_the_version_is_the_packages() -> None:
     assert re.fullmatch(r"transduce \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
-def test_output_that_nobody_reads_to_the_end_is_no_error() -> None:
+def test_a_closed_output_pipe_is_not_an_error() -> None:
     script = f"{sys.executable} -m transduce explain 'a b c' --seed 0 | head -n 1"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.stderr == ""

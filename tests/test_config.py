@@ -69,13 +69,13 @@ def test_a_bad_setting_gets_one_sentence_and_exit_code_2(item, sentence, tmp_pat
         ({"d_ff": "wide"}, "model.d_ff = 'wide' must be a whole number"),
     ],
 )
-def test_the_library_refuses_with_the_same_sentences(settings, sentence) -> None:
+def test_the_library_raises_the_same_sentences(settings, sentence) -> None:
     with pytest.raises(ConfigError) as caught:
         ModelConfig(**settings)
     assert str(caught.value).startswith(sentence)
 
 
-def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_preset_is_an_error_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match=r"unknown preset bse; did you mean base\?"):
         resolve("bse")
 
@@ -144,7 +144,7 @@ def test_a_network_larger_than_the_memory_is_never_built(monkeypatch) -> None:
         shapes.check_memory(config, copies=4)
 
 
-def test_the_widest_deepest_network_is_refused_before_it_is_built() -> None:
+def test_the_widest_deepest_network_is_an_error_before_it_is_built() -> None:
     config = ModelConfig(n_layers=1000, d_model=100_000, d_ff=10_000_000)
     with pytest.raises(ConfigError, match=r"the network has 4,.* parameters, which need"):
         build_network(config)
@@ -160,6 +160,6 @@ def test_settings_are_frozen() -> None:
         ModelConfig.base().n_heads = 3
 
 
-def test_replace_checks_the_whole() -> None:
+def test_replace_validates_all_settings() -> None:
     with pytest.raises(ConfigError, match="not divisible"):
         ModelConfig.base().replace(n_heads=7)

@@ -232,7 +232,7 @@ def expected(model) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("file", "kind"), table(MODEL_FILES))
-def test_a_damaged_model_is_refused_by_everything_that_opens_it(
+def test_opening_a_damaged_model_is_an_error_everywhere(
     file, kind, model, corpus, tmp_path
 ) -> None:
     place = shutil.copytree(model, tmp_path / "model")
@@ -253,9 +253,7 @@ def test_a_damaged_model_is_refused_by_everything_that_opens_it(
 
 
 @pytest.mark.parametrize(("file", "kind"), table(FAST_FILES))
-def test_a_damaged_copy_of_the_fast_engine_is_made_again(
-    file, kind, model, expected, tmp_path
-) -> None:
+def test_a_damaged_conversion_of_a_model_is_repeated(file, kind, model, expected, tmp_path) -> None:
     place = shutil.copytree(model, tmp_path / "model")
     damaged = place / "ctranslate2" / file
     assert damaged.exists(), "the fast engine is kept elsewhere"
@@ -295,7 +293,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("key", "value"), HOSTILE)
-def test_a_description_that_does_not_fit_the_weights_is_refused_before_they_are_read(
+def test_a_description_that_does_not_fit_the_weights_is_an_error_before_they_are_read(
     key, value, model, tmp_path
 ) -> None:
     """Whoever made it also made the checksums fit."""
@@ -312,7 +310,7 @@ def test_a_description_that_does_not_fit_the_weights_is_refused_before_they_are_
         check_explained(call(*words), same=False)
 
 
-def test_the_tokenizer_of_another_model_is_refused(model, tmp_path) -> None:
+def test_the_tokenizer_of_another_model_is_an_error(model, tmp_path) -> None:
     import transduce
 
     place = shutil.copytree(model, tmp_path / "model")

@@ -55,19 +55,19 @@ def test_a_saved_model_loads_bit_for_bit(tmp_path, share) -> None:
     }
 
 
-def test_saving_again_replaces_the_whole(saved) -> None:
+def test_saving_again_replaces_the_whole_directory(saved) -> None:
     other = Transformer(CONFIG.replace(n_heads=2))
     write_model(saved, other)
     assert ModelDirectory.open(saved).network().config.n_heads == 2
     assert [f.name for f in saved.parent.iterdir()] == ["model"]
 
 
-def test_whoever_may_read_the_directory_may_read_its_files(saved) -> None:
+def test_the_files_have_the_permissions_of_the_directory(saved) -> None:
     allowed = saved.stat().st_mode & 0o666
     assert {f.stat().st_mode & 0o777 for f in saved.iterdir()} == {allowed}
 
 
-def test_a_failed_save_leaves_what_was_there(saved) -> None:
+def test_a_failed_save_keeps_the_existing_model(saved) -> None:
     before = sha256(saved / "model.safetensors")
     with pytest.raises(IsADirectoryError):
         write_model(saved, Transformer(CONFIG), files={".": b""})
@@ -80,7 +80,7 @@ def resign(directory: Path) -> None:
     (directory / "checksums.json").write_text(json.dumps(sums), "utf-8")
 
 
-def test_a_flipped_bit_is_found(saved) -> None:
+def test_a_flipped_bit_is_detected(saved) -> None:
     weights = saved / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-5] ^= 1
@@ -89,7 +89,7 @@ def test_a_flipped_bit_is_found(saved) -> None:
         ModelDirectory.open(saved)
 
 
-def test_truncated_weights_are_refused_even_when_the_checksum_agrees(saved) -> None:
+def test_truncated_weights_are_an_error_even_when_the_checksum_agrees(saved) -> None:
     weights = saved / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     resign(saved)
@@ -105,13 +105,13 @@ def edit_config(saved: Path, **model: object) -> None:
     resign(saved)
 
 
-def test_weights_of_another_vocabulary_are_refused(saved) -> None:
+def test_weights_of_another_vocabulary_are_an_error(saved) -> None:
     edit_config(saved, vocab_size=29)
     with pytest.raises(ModelError, match="another model or vocabulary"):
         ModelDirectory.open(saved)
 
 
-def test_weights_of_another_depth_are_refused(saved) -> None:
+def test_weights_of_another_depth_are_an_error(saved) -> None:
     edit_config(saved, n_layers=3)
     with pytest.raises(ModelError, match=r"lacks (en|de)coder\.2"):
         ModelDirectory.open(saved)
@@ -120,13 +120,13 @@ def test_weights_of_another_depth_are_refused(saved) -> None:
         ModelDirectory.open(saved)
 
 
-def test_settings_that_make_no_model_are_refused(saved) -> None:
+def test_settings_that_do_not_describe_a_model_are_an_error(saved) -> None:
     edit_config(saved, n_heads=-1)
     with pytest.raises(ModelError, match=r"does not describe a model: model\.n_heads = -1 must be"):
         ModelDirectory.open(saved)
 
 
-def test_a_newer_format_is_refused(saved) -> None:
+def test_a_newer_format_is_an_error(saved) -> None:
     (saved / "config.json").write_text('{"format_version": 99}', "utf-8")
     with pytest.raises(ModelError, match="has format version 99, but this transduce reads"):
         ModelDirectory.open(saved)
@@ -145,7 +145,7 @@ def test_a_missing_directory_is_named_on_the_command_line(tmp_path) -> None:
     assert result.stderr == f"transduce: no model directory {tmp_path / 'none'}\n"
 
 
-def test_info_says_what_the_directory_holds(saved) -> None:
+def test_info_describes_the_directory(saved) -> None:
     page = CliRunner().invoke(main, ["info", str(saved)]).stdout
     assert "translation, " in page
     assert "n_heads = 4" in page
@@ -169,7 +169,7 @@ def test_weights_may_have_a_smaller_dtype(tmp_path, dtype, smaller, off) -> None
         assert (loaded[name] - weight).abs().max() <= off * weight.abs().max()
 
 
-def test_what_was_rounded_once_is_not_rounded_again(tmp_path) -> None:
+def test_quantizing_twice_equals_quantizing_once(tmp_path) -> None:
     write_model(tmp_path / "once", wide(), dtype="int8")
     once = ModelDirectory.open(tmp_path / "once").network()
     write_model(tmp_path / "twice", once, dtype="int8")
@@ -178,7 +178,7 @@ def test_what_was_rounded_once_is_not_rounded_again(tmp_path) -> None:
         torch.testing.assert_close(a, b, rtol=1e-6, atol=0)
 
 
-def test_int8_weights_without_their_scale_are_refused(tmp_path) -> None:
+def test_int8_weights_without_their_scale_are_an_error(tmp_path) -> None:
     write_model(tmp_path / "m", wide(), dtype="int8")
     file = tmp_path / "m" / "model.safetensors"
     weights = load_file(file)
@@ -266,7 +266,7 @@ def test_a_hostile_description_is_a_sentence_and_allocates_nothing(saved, name) 
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "card.md", "tokens.model"])
-def test_checksums_that_leave_out_a_file_are_not_believed(tmp_path, name) -> None:
+def test_checksums_that_leave_out_a_file_are_an_error(tmp_path, name) -> None:
     place = model_directory(tmp_path / "model")
     file = place / "checksums.json"
     sums = json.loads(file.read_text("utf-8"))
@@ -279,7 +279,7 @@ def test_checksums_that_leave_out_a_file_are_not_believed(tmp_path, name) -> Non
 @pytest.mark.parametrize(
     "listed", [{"../model/card.md": "0"}, {"a\0b": "0"}, {"x" * 5000: "0"}, {"card.md": None}]
 )
-def test_checksums_that_list_something_else_are_a_sentence(saved, listed) -> None:
+def test_checksums_that_are_not_checksums_of_files_are_an_error(saved, listed) -> None:
     resign(saved)
     file = saved / "checksums.json"
     file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), **listed}), "utf-8")
@@ -302,7 +302,7 @@ def test_a_tokenizer_of_another_model_is_one_sentence_with_every_engine(tmp_path
     )
 
 
-def test_a_model_without_a_tokenizer_opens_and_says_so_when_text_is_wanted(saved) -> None:
+def test_a_model_without_a_tokenizer_opens_but_cannot_translate_text(saved) -> None:
     directory = ModelDirectory.open(saved)
     assert directory.network().config == CONFIG
     with pytest.raises(ModelError, match=r"has no vocabulary: neither tokens\.model nor"):
@@ -359,7 +359,7 @@ def test_weights_that_are_not_finite_are_never_written(saved, wrong) -> None:
     assert sha256(saved / "checksums.json") == before
 
 
-def test_weights_of_a_dtype_that_is_not_ours_are_refused(saved) -> None:
+def test_weights_of_an_unknown_dtype_are_an_error(saved) -> None:
     file = saved / "model.safetensors"
     save_file({name: weight.double() for name, weight in load_file(file).items()}, file)
     resign(saved)
@@ -368,7 +368,7 @@ def test_weights_of_a_dtype_that_is_not_ours_are_refused(saved) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json"])
-def test_a_checkpoint_whose_checksums_leave_out_a_file_is_not_believed(tmp_path, name) -> None:
+def test_a_checkpoint_whose_checksums_leave_out_a_file_is_an_error(tmp_path, name) -> None:
     learner = state.Learner(Transformer(CONFIG))
     for parameter in learner.parameters.values():
         parameter.grad = torch.ones_like(parameter)

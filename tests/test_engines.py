@@ -127,7 +127,7 @@ def test_ctranslate2_finds_what_torch_finds(tmp_path, sources, settings) -> None
             assert b[0].score == pytest.approx(a[0].score, abs=1e-3)
 
 
-def test_both_engines_score_alike(directory, torch_engine, sources) -> None:
+def test_both_engines_give_the_same_scores(directory, torch_engine, sources) -> None:
     targets = directory.tokenizer.encode_targets([target for _, target in pairs(60)])
     ours = torch_engine.score(sources, targets)
     theirs = fast_as(directory, "float32").score(sources, targets)
@@ -136,7 +136,9 @@ def test_both_engines_score_alike(directory, torch_engine, sources) -> None:
         assert b == pytest.approx(a, abs=1e-3)
 
 
-def test_a_sentence_keeps_its_own_length_limit_beside_a_longer_one(directory, sources) -> None:
+def test_a_length_limit_does_not_depend_on_longer_sentences_in_the_batch(
+    directory, sources
+) -> None:
     engine = fast_as(directory, "float32")
     settings = Search(extra_length=0)
     short = min(sources, key=len)
@@ -179,7 +181,7 @@ def test_the_dtype_follows_from_the_device_and_is_never_timed(directory) -> None
     ],
 )
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_what_this_machine_cannot_do_is_one_sentence(directory, options, sentence) -> None:
+def test_what_this_machine_does_not_support_is_an_error(directory, options, sentence) -> None:
     with pytest.raises(ModelError, match=sentence):
         open_engine(directory, **{"engine": "ctranslate2", **options})
 
@@ -230,7 +232,7 @@ def test_long_pairs_are_scored_by_torch(directory, torch_engine) -> None:
 
 
 @pytest.mark.parametrize("kind", ["auto", "torch"])
-def test_opening_and_searching_leave_the_process_as_it_was(directory, kind) -> None:
+def test_opening_and_searching_have_no_global_side_effects(directory, kind) -> None:
     """Number of threads, environment and memory policy are those of the program."""
     code = f"""
 import ctypes, json, os, sys, torch
@@ -255,7 +257,7 @@ print(json.dumps([torch.get_num_threads(), dict(os.environ) == environment]))
 
 
 @pytest.mark.parametrize("kind", ["auto", "torch"])
-def test_concurrent_searches_find_what_one_after_the_other_finds(directory, sources, kind) -> None:
+def test_concurrent_searches_equal_sequential_searches(directory, sources, kind) -> None:
     engine = open_engine(directory, engine=kind)
     threads = torch.get_num_threads()
     expected = [best(engine, sources[i : i + 10], batch_size=4) for i in range(0, 60, 10)]
@@ -276,7 +278,7 @@ def test_a_model_is_converted_once_and_found_again(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["model.bin", "transduce.json", "vmap.txt"])
-def test_a_damaged_conversion_is_made_again(tmp_path, harm) -> None:
+def test_a_damaged_conversion_is_repeated(tmp_path, harm) -> None:
     place = ModelDirectory.open(model_directory(tmp_path / "model"))
     open_engine(place)
     (place.path / "ctranslate2" / harm).write_bytes(b"{}")
@@ -286,7 +288,7 @@ def test_a_damaged_conversion_is_made_again(tmp_path, harm) -> None:
     assert logged == ["converting model for CTranslate2 (once)"]
 
 
-def test_a_conversion_with_eight_bits_is_made_again(tmp_path) -> None:
+def test_a_conversion_with_eight_bits_is_repeated(tmp_path) -> None:
     """Version 0.1 wrote weights whose products saturate on some CPUs."""
     place = ModelDirectory.open(model_directory(tmp_path / "model"))
     open_engine(place)
@@ -367,7 +369,7 @@ def test_no_requests_find_nothing(directory) -> None:
     assert open_engine(directory).score([], []) == []
 
 
-def test_batches_on_several_cores_find_what_one_core_finds(torch_engine, sources) -> None:
+def test_batches_on_several_cores_give_the_results_of_one_core(torch_engine, sources) -> None:
     threads = torch.get_num_threads()
     alone = best(torch_engine, sources, batch_size=len(sources))
     torch.set_num_threads(3)

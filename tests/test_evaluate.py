@@ -176,7 +176,7 @@ AWKWARD = [
 ]
 
 
-def test_blanks_and_strange_ends_of_lines_count_as_the_sacrebleu_command_counts_them(
+def test_blanks_and_unusual_line_ends_are_read_as_by_the_sacrebleu_command(
     system, tmp_path
 ) -> None:
     system.translations = AWKWARD
@@ -202,7 +202,7 @@ def test_a_line_break_within_a_translation_does_not_shift_the_lines_after_it(
     )
 
 
-def test_saved_translations_score_as_they_did_without_a_model(system, files, tmp_path) -> None:
+def test_saved_translations_have_the_same_scores_without_a_model(system, files, tmp_path) -> None:
     output = tmp_path / "out.de"
     first = facts_of(*files, "--output", output)
     again = facts_of(*files, "--translations", output)
@@ -232,7 +232,9 @@ def test_the_json_has_every_key_that_scripts_rely_on(system, files) -> None:
     assert 0 <= facts["seconds"] < 60
 
 
-def test_one_decoding_serves_all_and_is_searched_as_asked(system, files, tmp_path) -> None:
+def test_all_metrics_use_one_decoding_with_the_given_search_settings(
+    system, files, tmp_path
+) -> None:
     facts_of(*files, "--beam", "7", "--alpha", "1.5", "--output", tmp_path / "out")
     assert system.searches == [Search(beam=7, alpha=1.5)]
     facts_of(*files)
@@ -328,7 +330,7 @@ def test_a_precision_of_zero_makes_the_papers_bleu_zero() -> None:
     assert scores.bleu.value > 0
 
 
-def test_the_papers_bleu_sees_case_and_the_lowercased_does_not() -> None:
+def test_the_papers_bleu_is_cased_and_the_lowercased_is_not() -> None:
     found, wanted = ["ein hund rennt am strand."], ["Ein Hund rennt am Strand."]
     scores = corpus_scores(found, [wanted])
     assert scores.bleu_paper.value < 100
@@ -348,7 +350,7 @@ def test_the_papers_bleu_sees_case_and_the_lowercased_does_not() -> None:
         ("", "de", ""),
     ],
 )
-def test_the_words_of_the_papers_bleu(line, language, tokens) -> None:
+def test_the_tokens_of_the_papers_bleu(line, language, tokens) -> None:
     assert paper_tokens(line, language) == tokens
 
 
@@ -360,7 +362,7 @@ def test_the_tokenisers_language_is_that_of_the_references_name(name, language) 
     assert language_of(name) == language
 
 
-def test_the_papers_signature_says_how_its_words_were_made(system, files) -> None:
+def test_the_papers_signature_names_the_tokenizer(system, files) -> None:
     assert "-de-compounds|smooth:none|" in facts_of(*files)["bleu_paper_signature"]
     given = facts_of(*files, "--language", "fr")["bleu_paper_signature"]
     assert given.startswith("nrefs:1|case:mixed|eff:no|tok:sacremoses-")
@@ -378,7 +380,7 @@ def test_the_papers_signature_says_how_its_words_were_made(system, files) -> Non
         ("", "fr", ""),
     ],
 )
-def test_the_words_of_papers_on_multi30k(line, language, tokens) -> None:
+def test_the_tokens_of_papers_on_multi30k(line, language, tokens) -> None:
     assert lowercase_tokens(line, language) == tokens
 
 
@@ -476,7 +478,7 @@ def test_the_page_names_every_metric_with_its_score_and_signature(system, files,
 # Warnings and refusals
 
 
-def test_tokenised_and_lowercased_text_is_said_to_be_so(system, files, tmp_path) -> None:
+def test_there_is_a_warning_for_tokenised_and_for_lowercased_text(system, files, tmp_path) -> None:
     assert invoke(*files).stderr == ""
     system.translations = [line.lower().replace(".", " .") for line in TRANSLATIONS]
     lines = invoke(*files).stderr.split("\n")
@@ -491,13 +493,13 @@ def test_tokenised_and_lowercased_text_is_said_to_be_so(system, files, tmp_path)
     assert "warning: the references look tokenised" in invoke(files[0], reference).stderr
 
 
-def test_text_without_case_or_full_stops_raises_no_suspicion() -> None:
+def test_there_is_no_warning_for_text_without_case_or_full_stops() -> None:
     assert check_text("they", ["你好。", "一二三", "123", ""]) == []
     assert check_text("they", ["", ""]) == []
     assert check_text("they", ["Ja.", "Nein .", *["Gut."] * 20]) == []
 
 
-def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) -> None:
+def test_files_that_are_not_aligned_are_an_error(system, files, tmp_path) -> None:
     source, reference = files
     empty, short = write(tmp_path / "empty", []), write(tmp_path / "short", REFERENCES[:4])
     missing = str(tmp_path / "missing")
@@ -523,12 +525,12 @@ def test_files_that_do_not_fit_are_refused_in_one_line(system, files, tmp_path) 
     assert system.searches == []
 
 
-def test_an_unknown_language_is_refused(system, files) -> None:
+def test_an_unknown_language_is_an_error(system, files) -> None:
     start = "transduce: the Moses tokenizer does not support the language xx: give one of as, bn, "
     assert refusal(*files, "--language", "xx").startswith(start)
 
 
-def test_a_place_that_cannot_keep_the_translations_is_refused_before_translating(
+def test_an_output_that_cannot_be_written_is_an_error_before_translating(
     system, files, tmp_path
 ) -> None:
     before = Path(files[1]).read_bytes()
@@ -543,7 +545,7 @@ def test_a_place_that_cannot_keep_the_translations_is_refused_before_translating
     assert Path(files[1]).read_bytes() == before
 
 
-def test_exact_match_is_the_share_of_lines_that_are_one_of_their_references() -> None:
+def test_exact_match_is_the_share_of_lines_that_equal_a_reference() -> None:
     assert exact_match(["a", "b", "c", "d"], [["a", "x", "c", "b"], ["x", "b", "c", "a"]]) == 3 / 4
     assert exact_match(["a "], [["a"]]) == 0
 
@@ -552,7 +554,7 @@ words = st.lists(st.sampled_from(["ein", "Hund", "läuft", "rennt", "."]), max_s
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=8))
-def test_scores_are_the_trainers_whatever_the_text(pairs) -> None:
+def test_scores_equal_those_of_the_trainer_for_any_text(pairs) -> None:
     found, wanted = [a for a, _ in pairs], [b for _, b in pairs]
     scores = corpus_scores(found, [wanted])
     assert scores.bleu.value == corpus_bleu(found, wanted)

@@ -70,7 +70,7 @@ def test_each_reason_has_its_example(pair, reason) -> None:
     assert dict(tally.dropped) == ({reason: 1} if reason else {})
 
 
-def test_sides_are_not_confused_when_duplicates_are_sought() -> None:
+def test_swapped_sides_are_not_duplicates() -> None:
     left, _ = kept([Pair("a b", "c"), Pair("a", "b c"), Pair("c", "a b")])
     assert len(left) == 3
 
@@ -83,7 +83,7 @@ def test_digests_are_a_set(numbers) -> None:
         known.add(number or 1)
 
 
-def test_digests_are_a_set_however_many_there_are() -> None:
+def test_many_digests_are_a_set() -> None:
     digests = Digests()
     numbers = [i * 0x9E3779B97F4A7C15 % 2**64 for i in range(1, 20_001)]
     assert all(digests.add(number) for number in numbers)
@@ -97,7 +97,7 @@ def test_the_report_is_one_line() -> None:
     assert str(tally) == "29,000 pairs read, 27,798 kept; dropped: 1,200 duplicate, 2 empty"
 
 
-def test_a_corpus_with_one_language_on_both_sides_is_refused() -> None:
+def test_a_corpus_with_one_language_on_both_sides_is_an_error() -> None:
     _, tally = kept([Pair(f"dog {i}", f"dog {i}") for i in range(6)] + [Pair("a", "b")])
     with pytest.raises(InputError) as caught:
         check_usable(tally)
@@ -107,7 +107,7 @@ def test_a_corpus_with_one_language_on_both_sides_is_refused() -> None:
     )
 
 
-def test_a_corpus_of_which_nothing_is_left_is_refused() -> None:
+def test_a_corpus_without_usable_pairs_is_an_error() -> None:
     _, tally = kept([Pair("", "x"), Pair("y", " ")])
     with pytest.raises(InputError) as caught:
         check_usable(tally)
@@ -116,7 +116,7 @@ def test_a_corpus_of_which_nothing_is_left_is_refused() -> None:
     )
 
 
-def test_swapped_validation_data_is_refused(data) -> None:
+def test_swapped_validation_data_is_an_error(data) -> None:
     def read(split, source, target):
         folder = data / "multi30k"
         return read_pairs([folder / f"{split}.{source}.gz"], [folder / f"{split}.{target}.gz"])
@@ -131,7 +131,7 @@ def test_swapped_validation_data_is_refused(data) -> None:
     )
 
 
-def test_languages_that_share_their_words_are_not_taken_for_swapped() -> None:
+def test_languages_that_share_words_do_not_count_as_swapped() -> None:
     digits = [Pair(str(i), str(i)[::-1]) for i in range(100, 200)]
     check_not_swapped(digits, digits)
     check_not_swapped(digits, [])

@@ -54,14 +54,14 @@ def flags(source: str, output: str, ended: bool = True, encode=tokens_of) -> tup
 
 
 @pytest.mark.parametrize(("english", "german"), REAL)
-def test_nothing_is_wrong_with_ordinary_translations(english, german) -> None:
+def test_ordinary_translations_have_no_flags(english, german) -> None:
     for source, output in ((english, german), (german, english)):
         assert flags(source, output) == ()
         assert set(flags(source, output, encode=bytes_of)) <= {"length"}
 
 
 @pytest.mark.parametrize("name", ["multi30k/val.{}.gz", "newstest/newstest2013.{}.gz"])
-def test_nothing_is_wrong_with_real_translations(data, name) -> None:
+def test_real_translations_have_no_flags(data, name) -> None:
     english, german = (data / name.format(language) for language in ("en", "de"))
     for pair in read_pairs([english], [german]):
         assert flags(pair.source, pair.target) == ()
@@ -86,7 +86,7 @@ def test_a_loop_is_a_repetition_unless_the_source_has_it_as_well(output) -> None
     assert "repetition" in flags(words, f"{output} " * 3, encode=bytes_of)
 
 
-def test_a_source_that_repeats_a_little_does_not_excuse_an_endless_loop() -> None:
+def test_an_endless_loop_is_flagged_although_the_source_repeats_a_little() -> None:
     source = "No, no, no, I do not want to go there."
     assert "repetition" in flags(source, "Nein, " * 30)
     assert "repetition" not in flags(source, "Nein, nein, nein, nein, ich will da nicht hin.")
@@ -105,7 +105,7 @@ def test_a_loop_of_tokens_is_found_wherever_it_is(phrase, times, before, after) 
 
 
 @given(tokens=st.lists(st.integers(0, 9), unique=True))
-def test_tokens_that_all_differ_are_no_repetition(tokens) -> None:
+def test_distinct_tokens_are_not_a_repetition(tokens) -> None:
     assert flags_of("some words", "andere Worte", len(tokens), tokens, True) == ()
 
 
@@ -122,12 +122,12 @@ def test_tokens_that_all_differ_are_no_repetition(tokens) -> None:
         ("一只狗在海滩上奔跑。", "一只狗在海滩上奔跑。"),
     ],
 )
-def test_words_left_as_they_were_are_a_copy(source, output) -> None:
+def test_untranslated_words_are_a_copy(source, output) -> None:
     assert flags(source, output) == ("copy",)
     assert flags(source, f"{output} Heute") == ()
 
 
-def test_nothing_visible_for_something_is_empty() -> None:
+def test_an_invisible_output_of_a_visible_source_is_empty() -> None:
     for nothing in ("", " ", "\u200b\ufeff"):
         assert flags("A dog.", nothing) == ("empty",)
         assert flags("A dog runs along the sunny beach with a very big stick.", nothing) == (
@@ -137,7 +137,7 @@ def test_nothing_visible_for_something_is_empty() -> None:
     assert flags("A dog.", "", ended=False) == ("empty", "cut")
 
 
-def test_an_absurd_length_is_flagged_both_ways() -> None:
+def test_an_implausible_length_is_flagged_in_both_directions() -> None:
     words = [f"w{number}x" for number in range(60)]
     for few, many, expected in [
         (1, 13, ()),
@@ -153,7 +153,7 @@ def test_an_absurd_length_is_flagged_both_ways() -> None:
         assert flags_of(long, short, many, ids[:few], True) == expected
 
 
-def test_what_did_not_end_by_itself_is_cut() -> None:
+def test_an_output_without_eos_is_cut() -> None:
     for english, german in REAL:
         assert flags(english, german, ended=False) == ("cut",)
 

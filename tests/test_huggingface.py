@@ -129,14 +129,16 @@ def test_the_papers_interleaved_model_becomes_marians_by_reordering(tmp_path, ch
         ({"neighbourhood": 3}, "model.neighbourhood = 3 cannot be expressed"),
     ],
 )
-def test_what_marian_cannot_say_is_refused_and_nothing_is_left(tmp_path, changes, sentence) -> None:
+def test_exporting_a_network_that_marian_does_not_support_is_an_error_and_writes_nothing(
+    tmp_path, changes, sentence
+) -> None:
     config = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=1, **changes)
     with pytest.raises(ModelError, match=sentence):
         write_huggingface(Transformer(config), tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
-def test_an_export_that_differs_is_refused_and_nothing_is_left(tmp_path, monkeypatch) -> None:
+def test_an_export_with_other_logits_is_an_error_and_writes_nothing(tmp_path, monkeypatch) -> None:
     config = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=1)
     monkeypatch.setattr("transduce.exchange.marian._reorder", lambda name, weight, order: weight)
     with pytest.raises(ModelError, match="the export differs from the model by"):
@@ -144,7 +146,7 @@ def test_an_export_that_differs_is_refused_and_nothing_is_left(tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-def test_pickled_weights_are_refused(tmp_path) -> None:
+def test_pickled_weights_are_an_error(tmp_path) -> None:
     marian(tmp_path)
     (tmp_path / "marian" / "model.safetensors").rename(tmp_path / "marian" / "pytorch_model.bin")
     result = CliRunner().invoke(
@@ -178,7 +180,7 @@ def test_a_hostile_marian_description_is_one_sentence(tmp_path, changes, sentenc
 
 
 @pytest.mark.parametrize("words", [7, [7], [["x"]], [[-1]], [[10**12]], [[1, 2]], {"a": 1}])
-def test_forbidden_words_that_are_no_ids_are_ignored(tmp_path, words) -> None:
+def test_forbidden_words_that_are_not_ids_are_ignored(tmp_path, words) -> None:
     marian(tmp_path)
     file = tmp_path / "marian" / "generation_config.json"
     file.unlink()
@@ -189,7 +191,7 @@ def test_forbidden_words_that_are_no_ids_are_ignored(tmp_path, words) -> None:
     assert torch.equal(found(ids, ids), plain(ids, ids))
 
 
-def test_a_model_of_another_type_is_refused(tmp_path) -> None:
+def test_a_model_of_another_type_is_an_error(tmp_path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}), "utf-8")
     with pytest.raises(ModelError, match="has a model of type 'bert'; only"):
         read_huggingface(tmp_path)
@@ -243,7 +245,7 @@ def tokenizer(exported):
 @example("<s> </s> <unk> <pad> <0x41>")
 @example("Собака 一只狗 الكلب कुत्ता 😀👩‍👩‍👧 ᚠᛇᚻ e\u0301 é ﬁ\u00a0\ufeff")
 @example("\x00\n\r\n\t\x1b")
-def test_an_exported_tokenizer_reads_and_writes_text_as_ours(tokens, tokenizer, text) -> None:
+def test_an_exported_tokenizer_encodes_and_decodes_as_ours(tokens, tokenizer, text) -> None:
     if "▁" in text or "\x10" in text or text.startswith(">>"):
         return
     ids = [*tokens.encode(text), EOS]
@@ -268,7 +270,7 @@ def test_an_exported_model_translates_text_as_ours(model, tokens, exported, toke
     assert any(hypothesis.ended for hypothesis in found)
 
 
-def test_an_export_says_how_to_search_and_which_languages(exported) -> None:
+def test_an_export_has_search_settings_and_languages(exported) -> None:
     generation = transformers.GenerationConfig.from_pretrained(exported)
     assert (generation.num_beams, generation.length_penalty, generation.max_length) == (4, 0.6, 512)
     assert (generation.decoder_start_token_id, generation.eos_token_id) == (1, 2)
@@ -282,7 +284,7 @@ def test_an_export_says_how_to_search_and_which_languages(exported) -> None:
     assert tokenizer.convert_tokens_to_ids(list(special)) == [0, 2, 3]
 
 
-def test_an_export_imported_again_reads_and_translates_the_same(
+def test_an_export_imported_again_encodes_and_translates_the_same(
     model, tokens, exported, tmp_path
 ) -> None:
     again = str(tmp_path / "again")
@@ -321,7 +323,7 @@ huggingface_generation = huggingface._generation
         ),
     ],
 )
-def test_text_that_comes_out_otherwise_is_refused_and_nothing_is_left(
+def test_an_export_with_other_text_is_an_error_and_writes_nothing(
     model, tokens, tmp_path, monkeypatch, name, wrong, sentence
 ) -> None:
     monkeypatch.setattr(huggingface, name, wrong)
@@ -330,7 +332,7 @@ def test_text_that_comes_out_otherwise_is_refused_and_nothing_is_left(
     assert not list(tmp_path.iterdir())
 
 
-def test_without_transformers_an_export_is_read_by_transduce_and_says_so(
+def test_without_transformers_an_export_is_compared_by_transduce_alone(
     model, tokens, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
@@ -355,14 +357,14 @@ def test_the_users_own_sentences_are_compared(model, tokens, tmp_path) -> None:
     assert "and 3 sentences have the same ids and translations" in result.output
 
 
-def test_a_vocabulary_that_the_network_does_not_know_is_not_exported(tokens, tmp_path) -> None:
+def test_a_vocabulary_larger_than_the_networks_is_not_exported(tokens, tmp_path) -> None:
     small = Transformer(ModelConfig(vocab_size=99, d_model=16, d_ff=24, n_heads=4, n_layers=1))
     with pytest.raises(ModelError, match="has 600 tokens, but the network has 99"):
         write_huggingface(small, tmp_path / "out", tokens)
     assert not list(tmp_path.iterdir())
 
 
-def test_an_occupied_output_directory_is_refused(tmp_path) -> None:
+def test_an_output_directory_that_is_not_empty_is_an_error(tmp_path) -> None:
     marian(tmp_path)
     (tmp_path / "ours").mkdir()
     (tmp_path / "ours" / "thesis.tex").write_text("years of work", "utf-8")

@@ -62,7 +62,7 @@ def imports_of(file: Path) -> list[str]:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def test_every_part_has_its_place_on_the_map() -> None:
+def test_every_part_is_on_the_map() -> None:
     assert {part_of(file) for file in FILES} == {*STAGES, *APPLICATIONS, *TOP}
 
 
@@ -86,7 +86,7 @@ def test_the_command_line_imports_what_computes_only_inside_a_verb() -> None:
             assert all(n.startswith(("transduce.cli", "transduce.errors")) for n in ours), file
 
 
-def test_nothing_unpickles_or_runs_a_strangers_code() -> None:
+def test_nothing_unpickles_or_executes_downloaded_code() -> None:
     for file in FILES:
         text = file.read_text("utf-8")
         for word in ("pickle", "torch.load", "eval(", "exec(", "shell=True", "trust_remote_code"):

@@ -92,7 +92,7 @@ def test_the_page_names_every_checkpoint_and_draws_both_curves(finished) -> None
     assert all(len(line) <= 80 for line in page.split("\n") if "⠀" <= line[-1:] <= "⣿")
 
 
-def test_a_damaged_checkpoint_is_told_from_whole_ones(run) -> None:
+def test_damaged_checkpoints_are_distinguished_from_intact_ones(run) -> None:
     weights = run / "checkpoints" / "step-00000008" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
@@ -104,7 +104,7 @@ def test_a_damaged_checkpoint_is_told_from_whole_ones(run) -> None:
     assert "is damaged" in invoke("info", str(run)).stdout
 
 
-def test_a_run_that_somebody_trains_says_who(run) -> None:
+def test_a_run_that_is_being_trained_names_the_process(run) -> None:
     assert facts_of(run)["trained_by"] is None
     with Run(run).locked():
         process = (run / "lock").read_text("utf-8").strip()
@@ -154,7 +154,7 @@ def test_a_damaged_run_is_described_without_a_traceback(run, name, content) -> N
         assert facts["problems"] == []
 
 
-def test_looking_at_a_run_changes_nothing_in_it(run) -> None:
+def test_info_changes_nothing_in_a_run(run) -> None:
     def content() -> dict[str, bytes]:
         return {str(f): f.read_bytes() for f in run.rglob("*") if f.is_file()}
 
@@ -163,7 +163,7 @@ def test_looking_at_a_run_changes_nothing_in_it(run) -> None:
     assert content() == before
 
 
-def test_a_run_that_was_cut_short_says_how_it_goes_on(run) -> None:
+def test_info_of_an_interrupted_run_shows_the_command_to_continue(run) -> None:
     lines = (run / "metrics.jsonl").read_text("utf-8").split("\n")
     (run / "metrics.jsonl").write_text("\n".join(lines[:7])[:-9], "utf-8")
     shutil.rmtree(run / "model")
@@ -175,7 +175,7 @@ def test_a_run_that_was_cut_short_says_how_it_goes_on(run) -> None:
     assert "nobody trains it now: `transduce train` on this directory continues it" in page
 
 
-def test_a_run_that_has_only_begun_is_a_run(tmp_path) -> None:
+def test_a_run_without_a_checkpoint_is_a_run(tmp_path) -> None:
     (tmp_path / "inputs.json").write_text("{}", "utf-8")
     assert "the data is not prepared yet" in invoke("info", str(tmp_path)).stdout
     result = invoke("info", str(tmp_path), "--output", str(tmp_path / "curve.png"))
@@ -194,7 +194,7 @@ def test_only_a_run_has_a_learning_curve(finished, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_the_picture_is_what_its_name_says(finished, tmp_path, suffix) -> None:
+def test_the_plot_has_the_format_of_its_suffix(finished, tmp_path, suffix) -> None:
     output = tmp_path / f"curve.{suffix}"
     result = invoke("info", str(finished), "--output", str(output))
     assert result.exit_code == 0, result.output
@@ -208,7 +208,7 @@ def test_the_picture_is_what_its_name_says(finished, tmp_path, suffix) -> None:
     assert [file.name for file in tmp_path.iterdir()] == [output.name]
 
 
-def test_a_picture_of_another_kind_is_refused(finished, tmp_path) -> None:
+def test_a_plot_with_another_suffix_is_an_error(finished, tmp_path) -> None:
     result = invoke("info", str(finished), "--output", str(tmp_path / "curve.gif"))
     assert result.exit_code == 2
     assert result.stderr == (
@@ -258,7 +258,7 @@ def test_a_line_has_no_gaps() -> None:
     assert dots == 20
 
 
-def test_what_is_no_number_is_left_out_of_the_curves() -> None:
+def test_values_that_are_not_numbers_are_left_out_of_the_curves() -> None:
     record = [
         {"step": 1, "event": "train", "loss": 3.0, "perplexity": math.inf, "learning_rate": 1},
         {"step": 2, "event": "train", "loss": math.nan, "perplexity": 2.0, "learning_rate": 1},

@@ -29,7 +29,7 @@ def lines_of(content: bytes) -> tuple[list[str], list[str]]:
 
 
 @given(content=st.binary() | st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\xff"])).map(b"".join))
-def test_there_are_as_many_lines_as_newlines_whatever_the_bytes(content) -> None:
+def test_any_bytes_have_as_many_lines_as_newlines(content) -> None:
     lines, _ = lines_of(content)
     unended = content != b"" and not content.endswith(b"\n")
     assert len(lines) == content.count(b"\n") + unended
@@ -37,7 +37,7 @@ def test_there_are_as_many_lines_as_newlines_whatever_the_bytes(content) -> None
 
 
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\t")))
-def test_text_is_read_as_a_corpus_reads_it(tmp_path_factory, text) -> None:
+def test_lines_are_read_like_those_of_a_corpus(tmp_path_factory, text) -> None:
     file = tmp_path_factory.mktemp("lines") / "text"
     file.write_bytes(text.encode())
     lines, logged = lines_of(text.encode())
@@ -52,9 +52,7 @@ def test_text_is_read_as_a_corpus_reads_it(tmp_path_factory, text) -> None:
     content=st.lists(st.sampled_from([b"\n", b"a", b"bc"]), max_size=30).map(b"".join),
     block=st.integers(1, 5),
 )
-def test_lines_arrive_whole_whatever_the_blocks_they_come_in(
-    tmp_path_factory, content, block
-) -> None:
+def test_lines_are_complete_for_any_sizes_of_blocks(tmp_path_factory, content, block) -> None:
     file = tmp_path_factory.mktemp("lines") / "text"
     file.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch, reading.TextFile(file) as text:
@@ -93,11 +91,11 @@ def test_only_a_newline_ends_a_line() -> None:
     assert lines_of(f"{text}\r\n\n{text}".encode()) == ([text, "", text], [])
 
 
-def test_a_byte_order_mark_is_dropped_at_the_start_alone() -> None:
+def test_a_byte_order_mark_is_dropped_only_at_the_start() -> None:
     assert lines_of("\ufeffa\n\ufeffb\n".encode())[0] == ["a", "\ufeffb"]
 
 
-def test_bytes_that_are_not_utf8_are_replaced_and_noted_once() -> None:
+def test_bytes_that_are_not_utf8_are_replaced_and_logged_once() -> None:
     lines, logged = lines_of(b"fine\nsch\xf6n\n\xef\xbf\xbd\n\x80\xe4\xf6")
     assert lines == ["fine", "sch\ufffdn", "\ufffd", "\ufffd\ufffd\ufffd"]
     assert logged == [
@@ -120,24 +118,24 @@ def test_memory_does_not_grow_with_the_input(tmp_path) -> None:
 
 
 @given(text=st.text())
-def test_what_is_translated_is_one_line_without_space_around_it(text) -> None:
+def test_clean_text_is_one_line_without_outer_spaces(text) -> None:
     cleaned = clean(text)
     assert cleaned == cleaned.strip() == clean(cleaned) == one_line(cleaned)
     assert cleaned.splitlines() == ([cleaned] if cleaned else [])
 
 
 @given(text=st.text(st.characters(categories=["L", "N", "P", "S"], codec="utf-8"), min_size=1))
-def test_visible_text_stays_as_it_is(text) -> None:
+def test_visible_text_is_not_changed(text) -> None:
     assert clean(text) == text == clean(f"\x00\u2028 {text}\t\x85\x0c ")
     assert clean(f"{text}\x00{text}") == f"{text} {text}"
 
 
-def test_what_cannot_be_seen_is_blank() -> None:
+def test_invisible_text_is_blank() -> None:
     for text in ("", " \t", "\x00\x07", "\u200b", "\ufeff", "\u200d\u2060 \u00ad\u061c", "\u3164"):
         assert clean(text) == ""
 
 
-def test_halves_of_surrogate_pairs_are_replaced_and_pairs_joined() -> None:
+def test_unpaired_surrogates_are_replaced_and_pairs_joined() -> None:
     assert clean("a\ud83db") == "a\ufffdb"
     assert clean("\ud83d\ude00") == "😀"
 
@@ -200,7 +198,7 @@ def test_a_failure_leaves_the_partial_output_and_the_old_one(tmp_path) -> None:
     data=st.data(),
     suffix=st.sampled_from(["", ".partial"]),
 )
-def test_an_output_broken_off_at_any_byte_resumes_to_the_same_file(
+def test_an_output_truncated_at_any_byte_resumes_to_the_same_file(
     tmp_path_factory, lines, data, suffix
 ) -> None:
     file = tmp_path_factory.mktemp("resume") / "out"
@@ -217,7 +215,7 @@ def test_an_output_broken_off_at_any_byte_resumes_to_the_same_file(
     assert names(file.parent) == {"out"}
 
 
-def test_resuming_nothing_begins_and_prefers_what_is_partial(tmp_path) -> None:
+def test_resuming_without_an_output_starts_and_prefers_a_partial_one(tmp_path) -> None:
     file = tmp_path / "out"
     assert written(file, ["1"], resume=True) == 0
     (tmp_path / "out.partial").write_bytes(b"a\nb\nc")
@@ -234,7 +232,7 @@ def test_a_resumed_failure_can_be_resumed_again(tmp_path) -> None:
     assert file.read_bytes() == b"0\n1\n2\n3\n"
 
 
-def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> None:
+def test_resuming_with_another_input_is_an_error_and_changes_nothing(tmp_path) -> None:
     file = tmp_path / "out"
     file.write_bytes(b"1\n2\n3\nhalf")
     with pytest.raises(InputError) as caught, OutputFile(file, resume=True) as output:
@@ -247,7 +245,7 @@ def test_an_output_of_another_input_is_refused_and_left_as_it_was(tmp_path) -> N
     assert names(tmp_path) == {"out"}
 
 
-def test_an_output_that_another_process_writes_is_refused_and_left_alone(tmp_path) -> None:
+def test_an_output_that_another_process_writes_is_an_error_and_not_changed(tmp_path) -> None:
     file = tmp_path / "out"
     for resume in (False, True):
         with OutputFile(file) as output:
@@ -261,7 +259,7 @@ def test_an_output_that_another_process_writes_is_refused_and_left_alone(tmp_pat
         assert names(tmp_path) == {"out"}
 
 
-def test_two_that_resume_one_finished_output_do_not_both_write_it(tmp_path) -> None:
+def test_two_processes_cannot_resume_one_finished_output(tmp_path) -> None:
     file = tmp_path / "out"
     file.write_bytes(b"1\n2\n")
     with OutputFile(file, resume=True) as output:
@@ -277,7 +275,7 @@ def refusal(file, resume=False) -> str:
     return str(caught.value)
 
 
-def test_an_output_that_cannot_be_written_is_refused(tmp_path) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path) -> None:
     assert refusal(tmp_path) == f"{tmp_path} is a directory: give a file"
     missing = tmp_path / "missing" / "out"
     assert refusal(missing) == f"there is no directory {missing.parent}: create it first"
@@ -305,7 +303,7 @@ def test_a_device_is_written_to_and_stays_one(tmp_path) -> None:
     assert names(tmp_path) == {"pipe"}
 
 
-def test_a_link_stays_a_link(tmp_path) -> None:
+def test_an_output_that_is_a_symbolic_link_stays_one(tmp_path) -> None:
     (tmp_path / "real").write_bytes(b"old\n")
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real")

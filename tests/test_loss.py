@@ -52,7 +52,7 @@ def test_loss_and_gradients_equal_the_formula(smoothing, with_bias, rows, monkey
         torch.testing.assert_close(a, b)
 
 
-def test_a_word_too_unlikely_for_the_type_has_its_true_loss_and_gradient() -> None:
+def test_a_token_whose_probability_underflows_has_its_true_loss_and_gradient() -> None:
     states, target, weight, bias = example(dtype=torch.float32)
     with torch.no_grad():
         states *= 200  # differences of logits of hundreds: e⁻²⁰⁰ is 0 in float32
@@ -65,7 +65,7 @@ def test_a_word_too_unlikely_for_the_type_has_its_true_loss_and_gradient() -> No
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
 
 
-def test_what_is_reported_is_never_smoothed() -> None:
+def test_the_reported_nll_has_no_label_smoothing() -> None:
     states, target, weight, bias = example(dtype=torch.float32)
     for smoothing in (0.0, 0.1, 0.3):
         ours = sequence_loss(states, target, weight, bias, smoothing, PAD)
@@ -86,7 +86,7 @@ def test_a_perfect_prediction_costs_the_entropy_of_the_smoothed_target() -> None
 
 
 @given(seed=st.integers(0, 2**31), cut=st.integers(1, 2))
-def test_parts_of_a_batch_add_up_to_the_whole(seed, cut) -> None:
+def test_losses_of_micro_batches_add_up_to_that_of_the_batch(seed, cut) -> None:
     torch.manual_seed(seed)
     states, target, weight, bias = example()
     parts = [

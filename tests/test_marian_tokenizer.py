@@ -126,7 +126,7 @@ def test_any_ids_have_hugging_faces_text(tokens, tokenizer, data) -> None:
     assert tokens.decode(ids) == tokenizer.decode(ids, skip_special_tokens=True)
 
 
-def test_targets_come_back_as_they_were(tokens) -> None:
+def test_decoding_encoded_targets_gives_them_back(tokens) -> None:
     known = [pair.target for pair in PAIRS[:40]]
     for text, ids in zip(known, tokens.encode_targets(known), strict=True):
         unknown = 1 in ids  # pieces that the vocabulary lacks are lost
@@ -146,7 +146,7 @@ def test_special_symbols_in_a_text_are_text(tokens) -> None:
     assert tokens.vocab_size - 1 not in ids
 
 
-def test_a_language_code_is_one_token_and_a_wrong_one_is_refused() -> None:
+def test_a_language_code_is_one_token_and_a_wrong_one_is_an_error() -> None:
     tokens = MarianTokenizer({**SPM, **KINDS["languages"]})
     assert tokens.languages == CODES
     assert tokens.pieces(">>fra<< dog")[0] == ">>fra<<"
@@ -160,7 +160,7 @@ def test_a_language_code_is_one_token_and_a_wrong_one_is_refused() -> None:
     assert len(quoting) > len(tokens.pieces("dog")) + 1
 
 
-def test_both_vocabularies_have_one_interface_and_a_directory_says_which(folder, tmp_path) -> None:
+def test_both_tokenizers_have_one_interface_and_are_chosen_by_the_files(folder, tmp_path) -> None:
     ours = Tokenizer.learn([pair.source for pair in PAIRS], 400, tmp_path / "tokens.model")
     found = load_tokenizer(tmp_path), load_tokenizer(folder)
     assert isinstance(found[0], Tokenizer)
@@ -204,7 +204,7 @@ def test_both_vocabularies_have_one_interface_and_a_directory_says_which(folder,
     ],
     ids=str,
 )
-def test_damaged_and_missing_files_are_refused(tmp_path, damage, sentence) -> None:
+def test_damaged_and_missing_files_are_an_error(tmp_path, damage, sentence) -> None:
     for name, content in {**SPM, **KINDS["one vocabulary"], **damage}.items():
         if content is not None:
             (tmp_path / name).write_bytes(content)
@@ -214,12 +214,12 @@ def test_damaged_and_missing_files_are_refused(tmp_path, damage, sentence) -> No
 
 
 @pytest.mark.parametrize("wrong", [300_000, -1])
-def test_ids_outside_the_vocabulary_are_refused(tokens, wrong) -> None:
+def test_ids_outside_the_vocabulary_are_an_error(tokens, wrong) -> None:
     with pytest.raises(InputError, match=f"^token id {wrong} is outside the vocabulary of "):
         tokens.decode([5, wrong])
 
 
-def test_half_a_surrogate_pair_is_refused(tokens) -> None:
+def test_an_unpaired_surrogate_is_an_error(tokens) -> None:
     with pytest.raises(InputError, match=r"^the text has an unpaired surrogate"):
         tokens.encode("a\ud800")
 
@@ -329,7 +329,7 @@ def test_an_imported_checkpoint_exports_back_with_its_vocabularies(folder, tmp_p
     ],
     ids=str,
 )
-def test_a_vocabulary_of_another_model_is_refused(tmp_path, changes, sentence) -> None:
+def test_a_vocabulary_of_another_model_is_an_error(tmp_path, changes, sentence) -> None:
     (tmp_path / "opus").mkdir()
     for name, content in {**SPM, **KINDS["one vocabulary"]}.items():
         (tmp_path / "opus" / name).write_bytes(content)

@@ -508,7 +508,7 @@ HUNGRY = {
 
 
 @pytest.mark.parametrize(("command", "needle"), HUNGRY.items())
-def test_a_mistake_that_asks_for_too_much_memory_is_a_sentence(command, needle, workspace) -> None:
+def test_a_mistake_that_needs_too_much_memory_gets_one_sentence(command, needle, workspace) -> None:
     """With 4 GB of address space, where the largest of these would take hundreds."""
     done = subprocess.run(
         [sys.executable, "-m", "transduce", *words_of(command)],

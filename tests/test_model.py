@@ -58,7 +58,7 @@ def model(request) -> Transformer:
     return build(**request.param)
 
 
-def test_steps_from_the_start_give_the_logits_of_the_whole(model) -> None:
+def test_decoding_step_by_step_gives_the_logits_of_one_pass(model) -> None:
     """The protocol by which a search decodes, also when it reorders its hypotheses midway."""
     source, target = tokens(3, 8), tokens(3, 7)
     whole = model(source, target)
@@ -92,7 +92,7 @@ def test_a_network_is_built_by_its_kind() -> None:
     assert isinstance(network, Transformer)
 
 
-def test_positions_follow_the_weights_to_another_type_and_are_not_computed_again(
+def test_positions_are_cached_in_the_dtype_of_the_weights(
     monkeypatch,
 ) -> None:
     embedding = Transformer(ModelConfig(**BASE)).target_embedding
@@ -107,7 +107,7 @@ def test_positions_follow_the_weights_to_another_type_and_are_not_computed_again
     assert torch.equal(embedding.encoding(0, 300), sinusoids(0, 300, 16))
 
 
-def test_positions_first_needed_by_a_search_serve_training_too() -> None:
+def test_positions_cached_in_inference_can_be_used_in_training() -> None:
     embedding = Transformer(ModelConfig(**BASE)).target_embedding
     with torch.inference_mode():
         embedding(tokens(1, 5))
@@ -223,14 +223,14 @@ def test_sequences_longer_than_any_seen_in_training_work() -> None:
     assert torch.isfinite(model(tokens(1, 1500), tokens(1, 1300))).all()
 
 
-def test_learned_positions_refuse_a_longer_sequence_with_a_sentence() -> None:
+def test_a_sequence_longer_than_the_learned_positions_is_an_error() -> None:
     model = build(positions="learned", max_positions=10)
     with pytest.raises(InputError, match="a sequence of 11 tokens is longer than this model's 10"):
         model(tokens(1, 11), tokens(1, 2))
 
 
 @pytest.mark.parametrize("wrong", [23, -1])
-def test_ids_outside_the_vocabulary_are_refused_with_a_sentence(wrong) -> None:
+def test_ids_outside_the_models_vocabulary_are_an_error(wrong) -> None:
     model = build()
     source = tokens(2, 4)
     source[1, 2] = wrong
@@ -314,7 +314,7 @@ def test_dropout_does_nothing_outside_training() -> None:
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_adding_what_dropout_left_in_one_pass_is_adding_it_in_two(training) -> None:
+def test_fused_dropout_and_addition_equal_the_two_operations(training) -> None:
     drop = Dropout(0.3).train(training)
     x, y = (torch.randn(7, 5, 33, dtype=torch.float64, requires_grad=True) for _ in range(2))
     torch.manual_seed(1)
@@ -331,7 +331,7 @@ def test_adding_what_dropout_left_in_one_pass_is_adding_it_in_two(training) -> N
         torch.testing.assert_close(a, b)
 
 
-def test_dropout_is_repeated_by_the_same_seed() -> None:
+def test_the_same_seed_gives_the_same_dropout() -> None:
     drop, x = Dropout(0.3).train(), torch.randn(64, 33)
     torch.manual_seed(5)
     first = drop(x)

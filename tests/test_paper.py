@@ -18,7 +18,7 @@ def test_every_printed_count_but_bigs_reproduces_after_rounding() -> None:
     assert all(printed.values())
 
 
-def test_the_row_that_tells_attention_biases_apart_needs_them() -> None:
+def test_the_parameter_count_of_one_row_needs_attention_biases() -> None:
     """d_ff = 1024: the printed 53 million is 52.515 with attention biases and 52.478 without."""
     by_name = {row.preset: row for row in count_table_3()}
     assert round(by_name["base-ff1024"].at_40960 / 1e3) == 52_515
@@ -26,7 +26,7 @@ def test_the_row_that_tells_attention_biases_apart_needs_them() -> None:
     assert round(by_name["big"].at_37000 / 1e4) == 21_425
 
 
-def test_the_command_prints_the_papers_counts_beside_ours() -> None:
+def test_the_command_prints_the_papers_counts_and_ours() -> None:
     page = CliRunner().invoke(main, ["paper", "params"]).stdout
     for name in TABLE_3:
         assert f" {name} " in page

@@ -94,7 +94,7 @@ def test_the_vocabulary_of_the_same_text_is_not_learned_twice(
     train(tmp_path / "run", corpus)
 
 
-def test_a_run_that_was_trained_on_other_text_is_refused(trained, corpus, tmp_path) -> None:
+def test_continuing_a_run_with_other_text_is_an_error(trained, corpus, tmp_path) -> None:
     other = digits.write(tmp_path / "other.tsv", digits.pairs(200, seed=9))
     before = (trained / "tokens.model").read_bytes()
     result = invoke(trained, ["--train", str(other), *corpus[2:]])
@@ -112,7 +112,7 @@ def flip(file: Path) -> None:
     file.write_bytes(content)
 
 
-def test_damaged_data_is_named_and_made_again(trained, corpus) -> None:
+def test_damaged_data_is_reported_and_encoded_again(trained, corpus) -> None:
     ids = trained / "data" / "train" / "target.ids"
     before = ids.read_bytes()
     flip(ids)
@@ -122,7 +122,7 @@ def test_damaged_data_is_named_and_made_again(trained, corpus) -> None:
     assert "continuing from step 4" in result.stderr
 
 
-def test_a_damaged_vocabulary_is_learned_again_before_training_and_refused_after(
+def test_a_damaged_vocabulary_is_learned_again_before_training_and_an_error_after(
     tmp_path, trained, corpus
 ) -> None:
     stop_after_vocabulary(tmp_path / "new", corpus)
@@ -136,7 +136,7 @@ def test_a_damaged_vocabulary_is_learned_again_before_training_and_refused_after
     assert result.stderr.endswith(": restore it, or train into another directory\n")
 
 
-def test_a_run_of_the_version_before_continues(trained, corpus) -> None:
+def test_a_run_of_the_previous_version_continues(trained, corpus) -> None:
     """It had no prepared.json, and stores without checksums."""
     (trained / "prepared.json").unlink()
     for name in ("train", "valid"):
@@ -175,7 +175,7 @@ def large(tmp_path_factory) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("moment", ["learning", "encoding"])
-def test_a_signal_stops_preparing_at_once_and_the_same_command_goes_on(
+def test_a_signal_stops_preparation_at_once_and_the_same_command_continues(
     tmp_path, large, number, code, moment
 ) -> None:
     run = tmp_path / "run"

@@ -88,7 +88,7 @@ with join() as processes:
 """
 
 
-def test_the_others_wait_for_the_first_longer_than_a_reduction_may_take() -> None:
+def test_waiting_for_rank_0_may_take_longer_than_the_timeout_of_an_all_reduce() -> None:
     body = """
     distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=3))
     print(processes.from_first(lambda: time.sleep(6) or f"from {processes.rank}"))
@@ -97,7 +97,7 @@ def test_the_others_wait_for_the_first_longer_than_a_reduction_may_take() -> Non
     assert together(body) == [(0, "from 0\n[3.0]\n")] * 2
 
 
-def test_the_others_stop_when_the_first_fails() -> None:
+def test_the_other_processes_stop_when_rank_0_fails() -> None:
     body = """
     try:
         processes.from_first(lambda: 1 // 0 if processes.first else "")
@@ -109,9 +109,7 @@ def test_the_others_stop_when_the_first_fails() -> None:
     assert second == "the first process has stopped: its own message says why\n"
 
 
-def test_all_processes_continue_from_the_checkpoint_that_the_first_chooses(
-    tmp_path, corpus
-) -> None:
+def test_all_processes_continue_from_the_checkpoint_that_rank_0_chooses(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     finish(start(1, run, corpus, "train.steps=10", "train.checkpoint_steps=5"))
     folder = run / "checkpoints"
@@ -153,7 +151,7 @@ def test_two_processes_have_the_loss_curve_of_one(tmp_path, corpus, accumulate) 
     assert one[25] < one[1] - 0.5  # a curve, not a line
 
 
-def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_happened(
+def test_a_run_with_a_killed_worker_restarts_and_ends_with_the_same_weights(
     tmp_path, corpus
 ) -> None:
     settings = ["train.steps=40", "train.checkpoint_steps=5"]

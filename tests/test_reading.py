@@ -61,7 +61,9 @@ def test_only_a_newline_ends_a_line(tmp_path) -> None:
     assert pairs([file]) == [Pair(AWKWARD, f"x{AWKWARD}")]
 
 
-def test_crlf_a_byte_order_mark_and_a_missing_last_newline_leave_no_trace(tmp_path) -> None:
+def test_crlf_a_byte_order_mark_and_a_missing_last_newline_are_not_part_of_the_text(
+    tmp_path,
+) -> None:
     file = tmp_path / "train.tsv"
     file.write_bytes(b"\xef\xbb\xbfa\tb\r\nc\td")
     assert pairs([file]) == [Pair("a", "b"), Pair("c", "d")]
@@ -99,7 +101,7 @@ def refusal(*files, **options) -> str:
 
 
 @pytest.mark.parametrize("sides", [("de", "en"), ("en", "de")])
-def test_unequal_line_counts_are_refused(tmp_path, sides) -> None:
+def test_unequal_line_counts_are_an_error(tmp_path, sides) -> None:
     (tmp_path / "train.de").write_text("x\n" * 28_999, encoding="utf-8")
     (tmp_path / "train.en").write_text("x\n" * 28_999 + "the last", encoding="utf-8")
     files = [[tmp_path / f"train.{side}"] for side in sides]
@@ -108,7 +110,7 @@ def test_unequal_line_counts_are_refused(tmp_path, sides) -> None:
     )
 
 
-def test_unequal_files_of_one_name_are_told_apart_by_their_folders(tmp_path) -> None:
+def test_unequal_files_of_one_name_are_reported_with_their_folders(tmp_path) -> None:
     files = [tmp_path / side / "train" for side in ("en", "de")]
     for file, text in zip(files, ("1\n2\n3\n", "1\n"), strict=True):
         file.parent.mkdir()
@@ -176,13 +178,15 @@ def test_unequal_files_of_one_name_are_told_apart_by_their_folders(tmp_path) -> 
         "xz cut short",
     ],
 )
-def test_content_that_cannot_be_read_is_refused_with_its_place(tmp_path, content, sentence) -> None:
+def test_content_that_cannot_be_read_is_an_error_with_file_and_line(
+    tmp_path, content, sentence
+) -> None:
     file = tmp_path / "train"
     file.write_bytes(content)
     assert refusal([file]) == f"{file}{sentence}"
 
 
-def test_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch) -> None:
+def test_an_endless_line_is_an_error_before_it_fills_the_memory(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(reading, "LONGEST_LINE", 1000)
     file = tmp_path / "noise"
     file.write_bytes(b"a\tb\n" + b"x" * 1001)
@@ -191,7 +195,7 @@ def test_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path, monkeyp
     )
 
 
-def test_files_that_cannot_be_a_corpus_are_refused(tmp_path) -> None:
+def test_files_that_cannot_be_a_corpus_are_an_error(tmp_path) -> None:
     missing, empty, one = tmp_path / "missing", tmp_path / "empty", tmp_path / "one"
     empty.touch()
     one.write_text("1\n", encoding="utf-8")
@@ -251,6 +255,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path) -> None:
     assert peak < 500_000
 
 
-def test_multi30k_is_read_whole(data) -> None:
+def test_all_of_multi30k_is_read(data) -> None:
     files = [data / "multi30k" / f"train.{language}.gz" for language in ("en", "de")]
     assert sum(1 for _ in read_pairs(files[:1], files[1:])) == 29_000

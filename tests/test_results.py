@@ -99,13 +99,13 @@ def test_a_record_says_what_was_scored_and_by_what(place, record) -> None:
     assert record.keys() >= {"commit", "version", "date"}
 
 
-def test_a_record_names_no_place_and_no_host(place, record) -> None:
+def test_a_record_contains_no_path_and_no_host(place, record) -> None:
     text = json.dumps({**record, "commit": None})
     for secret in (str(place.folder), str(Path.home()), str(ROOT), socket.gethostname()):
         assert secret not in text
 
 
-def test_what_was_compared_with_is_recorded_without_its_place(place, tmp_path) -> None:
+def test_the_compared_system_is_recorded_without_its_path(place, tmp_path) -> None:
     other = write(tmp_path / "other.de", ["a b c d"] * 4)
     args = [place.source, place.reference, "--translations", place.reference, "--against", other]
     file = tmp_path / "compared.json"
@@ -116,7 +116,7 @@ def test_what_was_compared_with_is_recorded_without_its_place(place, tmp_path) -
     assert [found[key] for key in ("search", "engine", "model", "training")] == [None] * 4
 
 
-def test_a_card_lists_the_newest_scores_once_and_the_model_stays_whole(place, tmp_path) -> None:
+def test_a_card_lists_the_newest_scores_once_and_the_model_stays_valid(place, tmp_path) -> None:
     model = tmp_path / "model"
     shutil.copytree(place.model, model)
     (model / "card.md").write_text("# A model\n\n## Limits\n\nMany.\n", "utf-8")
@@ -135,7 +135,7 @@ def test_a_card_lists_the_newest_scores_once_and_the_model_stays_whole(place, tm
     ModelDirectory.open(model)
 
 
-def test_a_record_that_could_not_be_kept_is_refused_before_translating(place, tmp_path) -> None:
+def test_a_record_that_cannot_be_written_is_an_error_before_translating(place, tmp_path) -> None:
     files = place.source, place.reference
     text, nowhere = tmp_path / "result.txt", tmp_path / "no" / "result.json"
     same = write(tmp_path / "same.json", ["a"] * 4)
@@ -247,7 +247,9 @@ def test_a_row_has_every_figure_of_its_record(record) -> None:
     assert "| – | " in other  # nobody knows how long it was trained
 
 
-def test_only_what_is_between_the_marks_is_replaced_and_once_is_enough(record, tmp_path) -> None:
+def test_only_the_text_between_the_markers_is_replaced_and_updating_is_idempotent(
+    record, tmp_path
+) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     document = write(tmp_path / "README.md", ["before", f"{BEGIN} old {END} after"])
@@ -263,7 +265,7 @@ def test_only_what_is_between_the_marks_is_replaced_and_once_is_enough(record, t
     assert document.read_text("utf-8") == text
 
 
-def test_a_document_without_marks_and_a_broken_record_are_refused(tmp_path) -> None:
+def test_a_document_without_markers_and_a_damaged_record_are_errors(tmp_path) -> None:
     with pytest.raises(InputError, match="no place for results: write <!-- results --> and"):
         replace_results(f"{BEGIN} and no end", NONE)
     (tmp_path / "broken.json").write_text("{", "utf-8")

@@ -70,7 +70,7 @@ def every_output(seed, limit, search, vocabulary=3):
 
 @pytest.mark.parametrize("penalty", ["gnmt", "average", "none"])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_a_full_beam_finds_what_listing_every_output_finds(penalty, alpha) -> None:
+def test_a_full_beam_finds_the_result_of_exhaustive_search(penalty, alpha) -> None:
     limit = 5
     search = Search(beam=3**limit, alpha=alpha, penalty=penalty, n_best=4)
     for seed in range(8):
@@ -94,7 +94,7 @@ def test_search_is_batch_invariant(seeds, beam, data) -> None:
         assert searched([seed], [limit], search, vocabulary=6) == [found]
 
 
-def test_a_beam_of_one_takes_the_likeliest_token_again_and_again() -> None:
+def test_a_beam_of_one_is_greedy_search() -> None:
     for seed in range(20):
         (found,) = searched([seed], [9], GREEDY, vocabulary=5)
         written = [5]
@@ -141,7 +141,7 @@ def test_search_stops_only_when_no_live_hypothesis_can_win() -> None:
     assert plain[0].tokens == ()
 
 
-def test_what_reaches_its_limit_is_cut_and_ranks_after_all_that_ended() -> None:
+def test_a_hypothesis_at_the_length_limit_is_cut_and_ranks_below_all_that_ended() -> None:
     def never_ends(newest, state):
         rows = torch.tensor([-1e9, 0.0, -1.0]).repeat(len(newest), 1)
         return rows, state
@@ -168,7 +168,7 @@ def test_a_prefix_begins_every_hypothesis_and_counts_in_its_score(wanted) -> Non
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_no_repeat_keeps_any_n_tokens_from_coming_twice(n) -> None:
+def test_no_repeat_excludes_repeated_n_grams(n) -> None:
     search = Search(beam=3, n_best=3)
     for seed in range(5):
         (found,) = searched([seed], [12], search, vocabulary=6, constraints=[[no_repeat(n)]])
@@ -222,7 +222,7 @@ def test_a_full_beam_under_a_constraint_finds_the_best_output_that_satisfies_it(
         assert [h.tokens for h in found] == wanted[:3]
 
 
-def test_where_nothing_may_follow_the_best_hypothesis_so_far_is_cut() -> None:
+def test_if_no_token_is_allowed_the_best_hypothesis_so_far_is_cut() -> None:
     def at_most_three(tokens):
         return Only([]) if len(tokens) == 3 else Never([EOS])
 
@@ -237,7 +237,7 @@ def test_where_nothing_may_follow_the_best_hypothesis_so_far_is_cut() -> None:
     assert [(h.tokens, h.ended, h.score) for h in nothing] == [((), False, 0.0)]
 
 
-def test_a_constraint_is_asked_only_about_hypotheses_that_satisfy_it() -> None:
+def test_a_constraint_is_called_only_with_hypotheses_that_satisfy_it() -> None:
     def rule(tokens):
         assert all(token == 1 for token in tokens)
         return Only([1]) if len(tokens) < 4 else Only([EOS])

@@ -40,7 +40,7 @@ def test_a_sentence_may_use_the_translations_of_its_words() -> None:
         assert all(rank[known] < shortlist.size(source.tolist()))
 
 
-def test_a_name_met_once_may_be_copied_and_so_may_a_word_of_the_other_language() -> None:
+def test_a_name_seen_once_may_be_copied_and_so_may_a_word_of_the_target_language() -> None:
     pairs = [*dictionary(np.random.default_rng(5)), (np.array([5, 3800]), np.array([2005, 3800]))]
     pairs.append((np.array([5]), np.array([2005, 3900])))
     shortlist = learn_shortlist(pairs, SIZE)
@@ -49,7 +49,7 @@ def test_a_name_met_once_may_be_copied_and_so_may_a_word_of_the_other_language()
         assert rank[name] < shortlist.size([5, name])
 
 
-def test_what_was_met_by_chance_does_not_lengthen_the_list() -> None:
+def test_chance_co_occurrences_do_not_lengthen_the_shortlist() -> None:
     """Common words beside a rare one, once: their cut-off does not include it."""
     pairs = [
         *dictionary(np.random.default_rng(6)),
@@ -60,14 +60,14 @@ def test_what_was_met_by_chance_does_not_lengthen_the_list() -> None:
     assert shortlist.size([5, 6]) == SMALLEST
 
 
-def test_common_words_make_a_short_list_and_what_was_never_written_makes_none_longer() -> None:
+def test_common_words_have_a_small_shortlist_and_unseen_target_words_add_nothing() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(1)), SIZE)
     assert shortlist.size([5, 6, 7]) == SMALLEST
     assert shortlist.size([5, 3999]) == SMALLEST
     assert shortlist.size([]) == SMALLEST
 
 
-def test_what_is_always_allowed_comes_first() -> None:
+def test_tokens_that_are_always_allowed_come_first() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(2)), SIZE, [2, 3999])
     assert set(shortlist.order[:2].tolist()) == {2, 3999}
     assert sorted(shortlist.order.tolist()) == list(range(SIZE))
@@ -98,7 +98,7 @@ def test_a_shortlist_is_read_as_it_was_written(tmp_path) -> None:
         load_shortlist(tmp_path)
 
 
-def test_every_source_token_of_the_corpus_is_learned_wherever_it_stands() -> None:
+def test_source_tokens_are_learned_from_any_part_of_the_corpus() -> None:
     """The last sentences of a long corpus have words that the others do not have."""
     rng = np.random.default_rng(7)
     late = [([1600 + n % 40, 5], [3600 + n % 40, 2005]) for n in range(400)]
@@ -127,7 +127,7 @@ def test_the_same_corpus_gives_the_same_shortlist_and_so_do_small_chunks(monkeyp
 
 
 @pytest.mark.parametrize("harm", ["order", "reach", "both"])
-def test_a_shortlist_that_orders_no_vocabulary_is_named(tmp_path, harm) -> None:
+def test_a_damaged_shortlist_is_an_error(tmp_path, harm) -> None:
     arrays = {
         "order": np.array([0, 2, 2] if harm != "reach" else [0, 1, 2]),
         "reach": np.array([3, 0, 3] if harm != "order" else [3, 3, 3]),

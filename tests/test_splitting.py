@@ -40,7 +40,7 @@ def joined(pieces: list[Piece]) -> str:
 @given(text=TEXTS, limit=LIMITS, most=st.integers(0, 20))
 @example(text="  \u3000 a", limit=lambda most: lambda text: len(text) <= most, most=2)
 @example(text="ab\x1f (c)", limit=lambda most: lambda text: len(text) <= most, most=4)
-def test_pieces_join_to_the_text_and_each_fits_and_has_something(text, limit, most) -> None:
+def test_pieces_concatenate_to_the_text_and_each_fits_and_is_not_blank(text, limit, most) -> None:
     fits = limit(most)
     pieces = split(text, fits)
     assert joined(pieces) == text
@@ -52,7 +52,7 @@ def test_pieces_join_to_the_text_and_each_fits_and_has_something(text, limit, mo
 
 
 @given(text=TEXTS)
-def test_sentences_join_to_the_text_and_none_is_blank(text) -> None:
+def test_sentences_concatenate_to_the_text_and_none_is_blank(text) -> None:
     pieces = sentences(text)
     assert joined(pieces) == text
     assert all(piece.text.strip() for piece in pieces) or not text.strip()
@@ -63,7 +63,7 @@ def test_text_that_fits_is_one_piece(text) -> None:
     assert len(split(text, lambda _: True)) == (1 if text else 0)
 
 
-def test_of_blank_text_there_is_nothing_to_translate() -> None:
+def test_blank_text_has_no_pieces_to_translate() -> None:
     for cut in (sentences, lambda text: split(text, lambda _: True)):
         assert cut("") == []
         assert cut(" \u3000\n") == [Piece("", " \u3000\n")]
@@ -105,7 +105,7 @@ def test_a_sentence_ends_where_a_reader_would_say_so(expected) -> None:
         (" ", ["هل أنت بخير؟", "نعم، شكرا.", "یہ ہے۔", "اچھا"]),
     ],
 )
-def test_other_scripts_have_stops_of_their_own(space, expected) -> None:
+def test_full_stops_of_other_scripts_end_sentences(space, expected) -> None:
     assert texts(sentences(space.join(expected))) == expected
 
 
@@ -113,7 +113,7 @@ def pieces_of(text: str, most: int) -> list[str]:
     return texts(split(text, lambda piece: len(piece) <= most))
 
 
-def test_a_piece_ends_at_the_best_place_that_it_can_reach() -> None:
+def test_a_piece_ends_at_the_best_kind_of_end_that_fits() -> None:
     assert pieces_of("One. Two. Three, four. Five", 12) == ["One. Two.", "Three, four.", "Five"]
     assert pieces_of("One two, three four five", 18) == ["One two,", "three four five"]
     assert pieces_of("one (two three) four five", 16) == ["one (two three)", "four five"]
@@ -134,7 +134,7 @@ def test_a_piece_ends_at_the_best_place_that_it_can_reach() -> None:
     ),
     most=st.integers(5, 20),
 )
-def test_a_hard_cut_never_divides_what_is_seen_as_one_character(characters, most) -> None:
+def test_a_hard_cut_never_divides_a_grapheme(characters, most) -> None:
     text = "".join(characters)
     for piece in pieces_of(text, most):
         assert text.startswith(piece)
@@ -181,7 +181,7 @@ def test_the_work_is_proportional_to_the_length_of_a_line(part) -> None:
     assert joined(sentences(text)) == text
 
 
-def test_pieces_are_filled_as_far_as_the_vocabulary_allows(tmp_path) -> None:
+def test_pieces_have_nearly_the_maximum_number_of_tokens(tmp_path) -> None:
     sentence = "A small dog runs, with a big stick, along the sunny beach."
     tokens = Tokenizer.learn([sentence], 300, tmp_path / "tokens.model")
     most = 2 * len(tokens.encode(sentence)) + 3

@@ -80,7 +80,7 @@ def test_a_text_of_too_many_characters_is_not_encoded(tmp_path, tokenizer, monke
     assert max(lengths) < 1000
 
 
-def test_what_the_store_was_made_from_is_written_down(tmp_path, tokenizer) -> None:
+def test_meta_json_records_what_the_store_was_made_from(tmp_path, tokenizer) -> None:
     text = tmp_path / "train.tsv"
     text.write_text("dog\tHund\nOK\tOK\n", encoding="utf-8")
     rules = Rules(max_ratio=2.5)
@@ -137,7 +137,7 @@ def test_a_store_is_replaced_as_a_whole(tmp_path, tokenizer) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
-def test_a_hopeless_corpus_leaves_nothing(tmp_path, tokenizer) -> None:
+def test_an_unusable_corpus_writes_nothing(tmp_path, tokenizer) -> None:
     with pytest.raises(InputError, match="no pair is left to train on: 1 pairs read, 0 kept"):
         build_store([Pair("x" * 50, "y")], tokenizer, tmp_path / "c", 1, rules=KEEP_ALL)
     assert not list(tmp_path.iterdir())
@@ -182,7 +182,7 @@ def change(file, **values) -> None:
         ("meta.json", lambda file: file.write_text("[" * 10**5)),
     ],
 )  # fmt: skip
-def test_a_damaged_store_is_refused(tmp_path, tokenizer, name, damage) -> None:
+def test_opening_a_damaged_store_is_an_error(tmp_path, tokenizer, name, damage) -> None:
     directory = tmp_path / "corpus"
     build_store(some_pairs(7), tokenizer, directory, 50)
     damage(directory / name)
@@ -196,7 +196,7 @@ def test_a_damaged_store_is_refused(tmp_path, tokenizer, name, damage) -> None:
 
 @pytest.mark.parametrize("name", ["source.ids", "target.ids", "target.offsets"])
 @pytest.mark.parametrize("damage", [flip, zero])
-def test_a_flipped_bit_is_named_when_a_store_is_opened(tmp_path, tokenizer, name, damage) -> None:
+def test_opening_a_store_with_a_flipped_bit_is_an_error(tmp_path, tokenizer, name, damage) -> None:
     directory = tmp_path / "corpus"
     build_store(some_pairs(7), tokenizer, directory, 50)
     damage(directory / name)
@@ -208,7 +208,7 @@ def test_a_flipped_bit_is_named_when_a_store_is_opened(tmp_path, tokenizer, name
     )
 
 
-def test_checksums_that_list_nothing_are_not_believed(tmp_path, tokenizer) -> None:
+def test_empty_checksums_of_a_store_are_an_error(tmp_path, tokenizer) -> None:
     build_store(some_pairs(7), tokenizer, tmp_path / "corpus", 50)
     change(tmp_path / "corpus" / "meta.json", checksums={})
     with pytest.raises(InputError, match="is damaged"):
@@ -239,7 +239,7 @@ def test_a_task_with_one_side_is_stored_and_filtered(tmp_path, tokenizer) -> Non
     assert len(store.lengths) == 1
 
 
-def test_a_missing_store_is_refused(tmp_path) -> None:
+def test_opening_a_missing_store_is_an_error(tmp_path) -> None:
     with pytest.raises(InputError, match=r"^there is no encoded corpus "):
         Store.open(tmp_path / "corpus")
 
@@ -259,7 +259,7 @@ def test_memory_hardly_grows_with_the_corpus(tmp_path, tokenizer) -> None:
     assert large - small < 1200 * 200  # bytes a pair, of which the text has more than 700
 
 
-def test_multi30k_is_encoded_whole(data, tmp_path, tokenizer) -> None:
+def test_all_of_multi30k_is_encoded(data, tmp_path, tokenizer) -> None:
     folder = data / "multi30k"
     pairs = list(read_pairs([folder / "val.en.gz"], [folder / "val.de.gz"]))
     store = build_store(pairs, tokenizer, tmp_path / "c", 1000)

@@ -28,7 +28,7 @@ def test_a_table_is_no_wider_than_asked_and_loses_no_word(width) -> None:
     assert page.count("fox") == TEXT.count("fox")
 
 
-def test_what_cannot_wrap_stays_whole_in_a_table_that_is_too_narrow() -> None:
+def test_long_words_and_numbers_are_not_broken_in_a_table_that_is_too_narrow() -> None:
     signature = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.4.3"
     page = render_table("", ("score", "signature"), "><", [("12.3 / 45.6", signature)], 20)
     assert page.split("\n")[-1] == f"  12.3 / 45.6  {signature}"

@@ -65,7 +65,7 @@ def test_any_ids_have_a_text(tokens, ids) -> None:
 
 
 @given(text=st.text())
-def test_no_piece_stands_for_more_than_the_longest(tokens, text) -> None:
+def test_no_token_is_longer_than_the_longest(tokens, text) -> None:
     assert len(text) < max(1, len(tokens.encode(text)) * tokens.longest_piece + 1)
 
 
@@ -103,7 +103,7 @@ def test_symbols_are_never_split(tokens) -> None:
         (["x", "x"], "'x' cannot be a symbol of the vocabulary: it is given twice"),
     ],
 )
-def test_impossible_symbols_are_refused(tmp_path, symbols, why) -> None:
+def test_impossible_symbols_are_an_error(tmp_path, symbols, why) -> None:
     with pytest.raises(ConfigError, match=f"^{re.escape(why)}$"):
         Tokenizer.learn(LINES, 360, tmp_path / "x", symbols=symbols)
 
@@ -131,7 +131,7 @@ def test_the_same_text_gives_the_same_file_which_names_no_path(tmp_path) -> None
     assert str(tmp_path).encode() not in files[0].read_bytes()
 
 
-def test_the_vocabulary_is_no_larger_than_the_corpus_supports_and_says_so(tmp_path) -> None:
+def test_a_vocabulary_limited_by_the_corpus_is_logged(tmp_path) -> None:
     said: list[str] = []
     tokens = Tokenizer.learn(["a dog", "a dog ran"], 37_000, tmp_path / "x", log=said.append)
     # 260 and ▁ a d o g r n, and every merge of ▁a, ▁dog and ▁ran that there is
@@ -145,7 +145,7 @@ def test_the_vocabulary_is_no_larger_than_the_corpus_supports_and_says_so(tmp_pa
 
 
 @pytest.mark.parametrize("vocab_size", [1, 100, 266])
-def test_too_small_a_vocabulary_is_refused_with_the_smallest_that_works(
+def test_too_small_a_vocabulary_is_an_error_with_the_smallest_that_works(
     tmp_path, vocab_size
 ) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -160,7 +160,7 @@ def test_too_small_a_vocabulary_is_refused_with_the_smallest_that_works(
     )
 
 
-def test_of_a_large_corpus_lines_are_drawn_and_it_says_so(tmp_path) -> None:
+def test_a_large_corpus_is_sampled_and_that_is_logged(tmp_path) -> None:
     said: list[str] = []
     lines = (f"line {i} of many" for i in range(1000))
     Tokenizer.learn(lines, 300, tmp_path / "x", sample=50, seed=3, log=said.append)
@@ -179,12 +179,12 @@ def test_every_line_is_as_likely_to_be_drawn() -> None:
     assert all(abs(count - 750) < 5 * (3000 * 0.25 * 0.75) ** 0.5 for count in counts.values())
 
 
-def test_no_text_is_refused(tmp_path) -> None:
+def test_learning_from_no_text_is_an_error(tmp_path) -> None:
     with pytest.raises(InputError, match=r"^there is no text to learn a vocabulary from$"):
         Tokenizer.learn(["", ""], 1000, tmp_path / "x")
 
 
-def test_files_that_are_no_vocabulary_are_refused(tmp_path, tokens) -> None:
+def test_files_that_are_not_a_vocabulary_are_an_error(tmp_path, tokens) -> None:
     bad = tmp_path / "bad.model"
     with pytest.raises(ModelError, match=f"^there is no vocabulary {re.escape(str(bad))}$"):
         Tokenizer.load(bad)
@@ -197,7 +197,7 @@ def test_files_that_are_no_vocabulary_are_refused(tmp_path, tokens) -> None:
         )
 
 
-def test_another_programs_vocabulary_is_refused(tmp_path) -> None:
+def test_a_vocabulary_of_another_program_is_an_error(tmp_path) -> None:
     import sentencepiece
 
     sentencepiece.SentencePieceTrainer.Train(
@@ -216,17 +216,17 @@ def test_another_programs_vocabulary_is_refused(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [360, -1, 2**40])
-def test_ids_outside_the_vocabulary_are_refused(tokens, wrong) -> None:
+def test_ids_outside_the_vocabulary_are_an_error(tokens, wrong) -> None:
     with pytest.raises(InputError, match=f"^token id {wrong} is outside the vocabulary of 360$"):
         tokens.decode([5, wrong])
 
 
-def test_half_a_surrogate_pair_is_refused(tokens) -> None:
+def test_an_unpaired_surrogate_is_an_error(tokens) -> None:
     with pytest.raises(InputError, match=r"^the text has an unpaired surrogate"):
         tokens.encode("a\ud800")
 
 
-def test_real_text_is_all_known_and_comes_back(data, tmp_path) -> None:
+def test_real_text_has_no_unknown_tokens_and_decodes_to_itself(data, tmp_path) -> None:
     folder = data / "multi30k"
     pairs = list(read_pairs([folder / "val.en.gz"], [folder / "val.de.gz"]))
     lines = [text for pair in pairs for text in (pair.source, pair.target)]

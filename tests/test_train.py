@@ -84,7 +84,7 @@ def traces(run: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_of_its_life_ends_with_the_very_same_files(
+def test_a_run_killed_at_random_moments_ends_with_the_same_files(
     tmp_path, corpus, uninterrupted
 ) -> None:
     """The moments are spread over preparing, training and finishing."""
@@ -123,7 +123,7 @@ def test_a_run_killed_at_random_moments_of_its_life_ends_with_the_very_same_file
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_finishes_the_step_saves_and_the_same_command_goes_on(
+def test_a_signal_stops_after_the_step_and_the_same_command_continues(
     tmp_path, corpus, uninterrupted, number, code
 ) -> None:
     run = tmp_path / "stopped"
@@ -145,7 +145,7 @@ def test_a_signal_finishes_the_step_saves_and_the_same_command_goes_on(
     assert final_weights(run) == final_weights(uninterrupted)
 
 
-def test_the_run_directory_holds_what_it_should(uninterrupted) -> None:
+def test_the_run_directory_has_all_its_files(uninterrupted) -> None:
     names = {path.name for path in uninterrupted.iterdir()}
     assert {"config.toml", "metrics.jsonl", "checkpoints", "data", "lock", "model"} <= names
     files = {path.name for path in (uninterrupted / "model").iterdir()}
@@ -195,7 +195,9 @@ def damage(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json"])
-def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path, corpus, name) -> None:
+def test_a_damaged_checkpoint_is_logged_and_the_one_before_it_is_used(
+    tmp_path, corpus, name
+) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=10")
     damage(run / "checkpoints" / "step-00000010" / name)
@@ -214,7 +216,7 @@ def test_a_half_written_checkpoint_is_not_a_checkpoint(tmp_path, corpus) -> None
     assert "continuing from step 5" in train(run, corpus, *QUICK, "train.steps=12").stderr
 
 
-def test_a_second_trainer_is_refused(tmp_path, corpus) -> None:
+def test_training_a_run_that_is_being_trained_is_an_error(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     many = words(run, corpus, *QUICK, "train.steps=100000")
     process = subprocess.Popen(command(*many), stderr=subprocess.DEVNULL)
@@ -230,7 +232,9 @@ def test_a_second_trainer_is_refused(tmp_path, corpus) -> None:
         process.wait()
 
 
-def test_a_full_disk_leaves_the_last_good_state_and_says_so(tmp_path, corpus, monkeypatch) -> None:
+def test_a_full_disk_is_an_error_that_names_the_last_checkpoint(
+    tmp_path, corpus, monkeypatch
+) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=5")
 
@@ -311,9 +315,7 @@ def test_weights_that_are_not_finite_are_never_saved_and_end_with_advice(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors"])
-def test_a_checkpoint_with_a_number_that_is_not_finite_is_passed_over(
-    tmp_path, corpus, name
-) -> None:
+def test_a_checkpoint_with_infinite_or_nan_values_is_skipped(tmp_path, corpus, name) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=10")
     folder = run / "checkpoints" / "step-00000010"
@@ -348,7 +350,7 @@ def test_gradients_are_clipped_to_the_norm_that_was_asked_for(
     assert norms == free  # what is below the limit is left alone
 
 
-def test_other_settings_than_it_began_with_are_refused(tmp_path, corpus) -> None:
+def test_continuing_with_other_settings_is_an_error(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=5")
     result = CliRunner().invoke(main, words(run, corpus, *QUICK, "model.n_heads=2"))
@@ -356,7 +358,7 @@ def test_other_settings_than_it_began_with_are_refused(tmp_path, corpus) -> None
     assert "was started with model.n_heads = 4, not 2: continue it with the same" in result.stderr
 
 
-def test_other_text_than_it_began_with_is_refused(tmp_path, corpus) -> None:
+def test_continuing_with_other_text_is_an_error(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=5")
     other = digits.write(tmp_path / "other.tsv", digits.pairs(200, seed=9))
@@ -399,7 +401,7 @@ def test_early_stopping_stays_stopped_until_patience_is_raised(tmp_path, corpus)
     assert contents(run)["model/model.safetensors"] != before["model/model.safetensors"]
 
 
-def test_early_stopping_that_was_killed_before_its_model_goes_on_to_the_model(
+def test_a_run_killed_after_early_stopping_writes_its_model_when_continued(
     tmp_path, corpus, monkeypatch
 ) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
@@ -414,7 +416,7 @@ def test_early_stopping_that_was_killed_before_its_model_goes_on_to_the_model(
     assert final_weights(killed) == final_weights(whole)
 
 
-def test_a_finished_run_says_so_and_keeps_what_its_model_was_given(tmp_path, corpus) -> None:
+def test_a_finished_run_is_reported_and_its_model_is_not_changed(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=10")
     assert CliRunner().invoke(main, ["average", str(run), "--stored", "int8"]).exit_code == 0
@@ -434,7 +436,7 @@ def test_a_finished_run_says_so_and_keeps_what_its_model_was_given(tmp_path, cor
     assert not (run / "data").exists()
 
 
-def test_a_run_made_longer_and_killed_before_its_model_makes_that_model(
+def test_an_extended_run_killed_before_its_model_is_written_writes_it_when_continued(
     tmp_path, corpus, monkeypatch
 ) -> None:
     run = tmp_path / "run"
@@ -520,7 +522,7 @@ def test_a_run_continues_with_a_damaged_record_lock_and_list_of_files(tmp_path, 
     assert CliRunner().invoke(main, ["train", str(run)]).exit_code == 0
 
 
-def test_a_state_that_is_no_state_is_passed_over(tmp_path, corpus) -> None:
+def test_a_checkpoint_with_a_damaged_state_is_skipped(tmp_path, corpus) -> None:
     run = tmp_path / "run"
     train(run, corpus, *QUICK, "train.steps=10")
     folder = run / "checkpoints" / "step-00000010"
@@ -534,7 +536,9 @@ def test_a_state_that_is_no_state_is_passed_over(tmp_path, corpus) -> None:
     assert "continuing from step 5" in result.stderr
 
 
-def test_the_moving_average_is_what_is_left_when_one_is_kept(tmp_path, corpus) -> None:
+def test_the_final_model_is_the_exponential_moving_average_if_there_is_one(
+    tmp_path, corpus
+) -> None:
     run = tmp_path / "run"
     ema = ["train.ema=0.9", "train.steps=6", "train.checkpoint_steps=1", "train.keep=6"]
     train(run, corpus, *ema)
@@ -551,7 +555,9 @@ def test_the_moving_average_is_what_is_left_when_one_is_kept(tmp_path, corpus) -
 
 
 @pytest.mark.parametrize("many", [2, 3])
-def test_a_batch_in_several_parts_has_the_gradient_of_the_whole(tmp_path, corpus, many) -> None:
+def test_a_batch_in_micro_batches_has_the_gradient_of_the_whole_batch(
+    tmp_path, corpus, many
+) -> None:
     """How accumulation and processes share a batch; without dropout, which each part draws."""
     from transduce.model import Transformer
     from transduce.train.objective import Gradient
@@ -577,7 +583,7 @@ def test_a_batch_in_several_parts_has_the_gradient_of_the_whole(tmp_path, corpus
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["copy", "reverse"])
-def test_a_model_learns_a_task_whatever_the_seed(tmp_path, task) -> None:
+def test_a_model_learns_a_task_with_any_seed(tmp_path, task) -> None:
     """A fresh seed each time; at least 98 % of unseen sequences must come out exactly right."""
     seed = random.SystemRandom().randrange(10**6)
     lines = digits.pairs(8000, seed, longest=6, task=task)
@@ -662,7 +668,7 @@ def test_the_bleu_of_the_log_is_that_of_evaluate_and_of_the_sacrebleu_command(tm
         ("source.txt", "target.txt", None),
     ],
 )
-def test_names_tell_the_languages(sources, targets, codes) -> None:
+def test_languages_are_read_from_file_names(sources, targets, codes) -> None:
     text = Text((Path("data") / sources,), (Path("data") / targets,) if targets else ())
     found = languages_of(Inputs(text))
     assert tuple(found.values()) == (codes or ())

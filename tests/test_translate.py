@@ -174,7 +174,7 @@ def test_joined_units_are_one_translation_with_the_score_of_all_their_tokens(scr
     assert scripted.join([Plan(" ")], of)[0].translation == ""
 
 
-def test_by_sentence_is_as_if_each_stood_alone(translator) -> None:
+def test_by_sentence_equals_translating_each_sentence_alone(translator) -> None:
     sentences = [s for s, _ in pairs(40) if s.endswith((".", "?"))][:4]
     options = TranslateOptions(by_sentence=True)
     (result,) = translator.results(["  ".join(sentences)], options)
@@ -227,7 +227,7 @@ def test_what_a_constraint_excludes_is_never_written(translator) -> None:
     assert [r.translation for r in found[2:]] == translator.translate(texts[2:])
 
 
-def test_alignments_name_words_that_are_there(translator) -> None:
+def test_alignments_refer_to_existing_words(translator) -> None:
     texts = [source for source, _ in pairs(10)]
     results = translator.results(texts, TranslateOptions(alignments=True))
     for text, result in zip(texts, results, strict=True):
@@ -273,7 +273,7 @@ LOOP = "der Hund der Hund der Hund der Hund der Hund der Hund der Hund"
         (" ".join(f"w{i}" for i in range(200)), "length"),
     ],
 )
-def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) -> None:
+def test_a_bad_translation_is_searched_again_and_flagged(directory, first, flag) -> None:
     tokenizer = load_tokenizer(directory)
     engine = Script(tokenizer, [first], [first, "der alte Hund sieht die Katze"])
     (result,) = Translator(tokenizer, engine).results(["the old dog sees the big cat"])
@@ -283,7 +283,7 @@ def test_what_looks_wrong_is_searched_again_and_flagged(directory, first, flag) 
     assert engine.searches[1].no_repeat
 
 
-def test_what_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
+def test_a_translation_that_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
     tokenizer = load_tokenizer(directory)
     engine = Script(tokenizer, [LOOP], [LOOP, LOOP])
     (result,) = Translator(tokenizer, engine).results(["the old dog sees the big cat"])
@@ -291,13 +291,13 @@ def test_what_cannot_be_repaired_is_kept_and_flagged(directory) -> None:
     assert result.flags == ("repetition",)
 
 
-def test_what_looks_right_is_searched_once(scripted) -> None:
+def test_a_good_translation_is_searched_once(scripted) -> None:
     (result,) = scripted.results(["the dog sees the cat"])
     assert (result.flags, len(scripted.engine.searches)) == ((), 1)
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
-def test_hostile_lines_come_out_as_many_as_they_went_in(directory, tmp_path, engine) -> None:
+def test_every_hostile_line_gets_an_output_line(directory, tmp_path, engine) -> None:
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(b"\n".join(HOSTILE) + b"\n")
     words = ["--model", directory, "--engine", engine, "--beam", 1, "--input", source]
@@ -449,7 +449,7 @@ def test_a_source_as_long_as_learned_positions_has_a_translation(tmp_path, engin
     assert result.translation
 
 
-def test_json_that_cannot_be_kept_is_no_reason_to_stop(directory) -> None:
+def test_json_that_cannot_be_written_back_is_translated_as_text(directory) -> None:
     deep = '{"text": "a dog", "x": ' + "[" * 3000 + "]" * 3000 + "}"
     nested = '{"text": "a dog", "x": ' + "[" * 500 + "]" * 500 + "}"
     given = ['{"text": "a dog", "id": "\\ud800", "\\udfff": 1}', deep, nested, '{"text": "a dog"}']
@@ -460,7 +460,7 @@ def test_json_that_cannot_be_kept_is_no_reason_to_stop(directory) -> None:
     assert rest[-1]["translation"] == lone["translation"]
 
 
-def test_an_argument_that_is_no_text_is_translated(directory) -> None:
+def test_an_argument_that_is_not_utf8_is_translated(directory) -> None:
     (line,) = run("translate", "--model", directory, "--json", "caf\udce9", "--prefix", "\udce9")
     assert json.loads(line)["text"] == "caf\udce9"
 
