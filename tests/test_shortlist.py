@@ -60,7 +60,7 @@ def test_chance_co_occurrences_do_not_lengthen_the_shortlist() -> None:
     assert shortlist.size([5, 6]) == SMALLEST
 
 
-def test_common_words_have_a_small_shortlist_and_unseen_target_words_add_nothing() -> None:
+def test_common_words_have_a_small_shortlist_and_unseen_words_add_nothing() -> None:
     shortlist = learn_shortlist(dictionary(np.random.default_rng(1)), SIZE)
     assert shortlist.size([5, 6, 7]) == SMALLEST
     assert shortlist.size([5, 3999]) == SMALLEST

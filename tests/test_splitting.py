@@ -181,7 +181,7 @@ def test_the_work_is_proportional_to_the_length_of_a_line(part) -> None:
     assert joined(sentences(text)) == text
 
 
-def test_pieces_have_nearly_the_maximum_number_of_tokens(tmp_path) -> None:
+def test_pieces_have_as_many_sentences_as_fit(tmp_path) -> None:
     sentence = "A small dog runs, with a big stick, along the sunny beach."
     tokens = Tokenizer.learn([sentence], 300, tmp_path / "tokens.model")
     most = 2 * len(tokens.encode(sentence)) + 3

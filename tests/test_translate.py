@@ -449,7 +449,9 @@ def test_a_source_as_long_as_learned_positions_has_a_translation(tmp_path, engin
     assert result.translation
 
 
-def test_json_that_cannot_be_written_back_is_translated_as_text(directory) -> None:
+def test_json_nested_too_deeply_is_translated_as_text_and_unpaired_surrogates_are_kept(
+    directory,
+) -> None:
     deep = '{"text": "a dog", "x": ' + "[" * 3000 + "]" * 3000 + "}"
     nested = '{"text": "a dog", "x": ' + "[" * 500 + "]" * 500 + "}"
     given = ['{"text": "a dog", "id": "\\ud800", "\\udfff": 1}', deep, nested, '{"text": "a dog"}']
