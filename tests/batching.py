@@ -1,4 +1,4 @@
-"""Batches that a sentence may share: how its result must not depend on them."""
+"""Orders and batch sizes for tests of batch invariance."""
 
 import random
 

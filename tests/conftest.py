@@ -26,13 +26,13 @@ def _seeded() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_its_own(tmp_path_factory) -> None:
-    """What is remembered of this machine stays out of the user's own cache."""
+    """Tests use a cache directory of their own, not the user's."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of real corpora; tests that need it are skipped where it is absent."""
+    """The folder of real corpora; tests that need it are skipped if it is missing."""
     folder = Path(os.environ.get("TRANSDUCE_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip("no real corpora: set TRANSDUCE_DATA to their folder")

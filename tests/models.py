@@ -1,4 +1,4 @@
-"""Model directories for tests: whole, small and made in a moment."""
+"""Small model directories for tests."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def pairs(count, split="test", seed=1):
 
 
 def untrained(vocab_size, seed=0, eos=3.5, **settings):
-    """A network that knows nothing, but whose outputs vary, and end the sooner the larger `eos`."""
+    """An untrained network with varied outputs; a larger `eos` makes them shorter."""
     config = ModelConfig(
         **{
             "vocab_size": vocab_size,
@@ -44,7 +44,7 @@ def untrained(vocab_size, seed=0, eos=3.5, **settings):
 
 
 def side(sentences) -> Side:
-    """Encoded sentences as a store has them."""
+    """Encoded sentences as a side of a store."""
     lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
     ids = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in sentences] or [lengths])
     return Side(ids, np.concatenate([[0], lengths.cumsum()]), lengths)

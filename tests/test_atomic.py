@@ -1,4 +1,4 @@
-"""Files and directories appear whole or not at all, wherever the process is killed."""
+"""Files and directories appear complete or not at all, wherever the process is killed."""
 
 import os
 import signal
@@ -122,7 +122,7 @@ def test_a_failed_second_rename_undoes_the_first(tmp_path, monkeypatch) -> None:
 
 @pytest.fixture
 def ended() -> int:
-    """The number of a process that has ended."""
+    """The id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid

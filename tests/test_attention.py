@@ -1,4 +1,4 @@
-"""§3.2 and Table 1: the family of attention functions."""
+"""§3.2 and Table 1: attention."""
 
 import math
 
@@ -79,7 +79,7 @@ def test_equation_1_holds_number_by_number() -> None:
 
 
 def test_multi_head_attention_is_the_concatenation_of_its_heads() -> None:
-    """§3.2.2: every head by itself, from its own slices of the matrices."""
+    """§3.2.2: every head computed separately, from its slices of the matrices."""
     config = CONFIG.replace(d_k=3, d_v=5)
     module = MultiHeadAttention(config).double()
     for parameter in module.parameters():

@@ -105,7 +105,7 @@ def test_order_is_a_function_of_seed_and_epoch(seed, epoch) -> None:
 
 
 def mates(first: list[np.ndarray], second: list[np.ndarray]) -> float:
-    """Of two sentences in one batch, the chance that they meet again."""
+    """The probability that two sentences of a batch are in the same batch again."""
     pairs = len(np.concatenate(first))
     place = np.empty((2, pairs), int)
     for row, batches in zip(place, (first, second), strict=True):

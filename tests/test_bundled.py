@@ -1,4 +1,4 @@
-"""The model in the package: complete, small, good, and the same on every CPU and in any batch."""
+"""The bundled model: complete, small, good, and batch-invariant on every CPU."""
 
 import gzip
 import json
@@ -108,7 +108,7 @@ def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
 
 
 def test_one_command_translates_without_a_network() -> None:
-    """Any attempt to reach another machine is an error in this process."""
+    """Any connection to another machine is an error in this process."""
     code = (
         "import socket\n"
         "def refused(*_): raise AssertionError('the network was asked')\n"

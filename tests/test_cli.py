@@ -1,4 +1,4 @@
-"""The command line as a user meets it."""
+"""The command line: help, errors and exit codes."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Damage on disk: it is repaired, or passed over with a message, or refused with one sentence.
+"""Damaged files are repaired, skipped with a message, or reported as an error of one sentence.
 
 Never a traceback, a hang or gigabytes, and never another result without a word.
 """
@@ -181,7 +181,7 @@ def begun(tmp_path_factory, corpus) -> Path:
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory, begun, corpus) -> str:
-    """The checksum of what six steps lead to when nothing is damaged."""
+    """The checksum of the weights after six steps without damage."""
     run = tmp_path_factory.mktemp("whole") / "run"
     assert train(run, corpus, 6).exit_code == 0
     return sha256(run / "model" / "model.safetensors")
@@ -296,7 +296,7 @@ HOSTILE = [
 def test_a_description_that_does_not_fit_the_weights_is_an_error_before_they_are_read(
     key, value, model, tmp_path
 ) -> None:
-    """Whoever made it also made the checksums fit."""
+    """The checksums fit the hostile description."""
     import json
 
     place = shutil.copytree(model, tmp_path / "model")
@@ -326,7 +326,7 @@ def test_the_tokenizer_of_another_model_is_an_error(model, tmp_path) -> None:
 
 
 def test_there_are_at_least_40_kinds_of_damage_and_none_takes_gigabytes() -> None:
-    """The last of this file: the peak is of all before it."""
+    """The last test of this file: the peak memory is that of all tests before it."""
     kinds = sum(map(len, [*RUN_FILES.values(), *MODEL_FILES.values(), *FAST_FILES.values()]))
     assert kinds >= 40
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MEMORY

@@ -1,4 +1,4 @@
-"""The model directory: a round trip, and plain words for whatever is wrong with one."""
+"""The model directory: a round trip, and clear errors for damaged ones."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ CONFIG = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=2, 
 
 
 def wide() -> Transformer:
-    """One whose weights take more room than their names."""
+    """A network whose weights are larger than the header of their file."""
     return Transformer(ModelConfig(vocab_size=900, d_model=64, d_ff=256, n_heads=4, n_layers=2))
 
 

@@ -1,4 +1,4 @@
-"""What the documents claim exists."""
+"""What the documents name exists, and README's commands work."""
 
 import gzip
 import importlib

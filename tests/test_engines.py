@@ -1,4 +1,4 @@
-"""The engines: what they find, that they agree, and which of them serves a request."""
+"""The engines: their results agree, and the router chooses the right one."""
 
 import json
 import random
@@ -150,7 +150,7 @@ def test_a_length_limit_does_not_depend_on_longer_sentences_in_the_batch(
 def test_the_integer_weights_have_seven_bits_and_so_no_sum_of_two_products_saturates(
     directory, tmp_path, monkeypatch
 ) -> None:
-    """255 · 63 · 2 < 2¹⁵: what CTranslate2 is given, read from the calls that write it."""
+    """255 · 63 · 2 < 2¹⁵; the weights are taken from the calls that write them."""
     written = []
     variable = ctranslate2.specs.model_spec.NumpyVariable
     to_bytes = variable.to_bytes
@@ -233,7 +233,7 @@ def test_long_pairs_are_scored_by_torch(directory, torch_engine) -> None:
 
 @pytest.mark.parametrize("kind", ["auto", "torch"])
 def test_opening_and_searching_have_no_global_side_effects(directory, kind) -> None:
-    """Number of threads, environment and memory policy are those of the program."""
+    """Number of threads, environment and malloc settings do not change."""
     code = f"""
 import ctypes, json, os, sys, torch
 from pathlib import Path

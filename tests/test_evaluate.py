@@ -67,7 +67,7 @@ OTHERS = ["Ein Hund.", "Zwei Leute.", "", "Sie liest.", "Ich bin müde.", "Ein K
 
 
 class Fixed(Translator):
-    """Gives fixed translations, and every token the same log-probability."""
+    """Returns fixed translations, and the same log-probability for every token."""
 
     engine = SimpleNamespace(name="fixed", compute="int8", device="cpu")
 

@@ -1,4 +1,4 @@
-"""`transduce export --to ctranslate2`: what is kept agrees with the model."""
+"""`transduce export --to ctranslate2`: an export agrees with the model."""
 
 import ctranslate2
 import pytest

@@ -1,4 +1,4 @@
-"""Which pairs are worth training on."""
+"""Corpus filters."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Signs that a translation went wrong."""
+"""Flags of bad translations."""
 
 import re
 
@@ -40,7 +40,7 @@ REAL = [
 
 
 def tokens_of(text: str) -> list[int]:
-    """As a vocabulary of words would have them, or of single characters where it has no word."""
+    """Tokens of a vocabulary of words, or of single characters if the text has no words."""
     parts = re.findall(r"[a-zA-ZäöüßÄÖÜ]+|\S", text)
     return [sum(256**i * b for i, b in enumerate(part.encode())) for part in parts]
 

@@ -208,7 +208,7 @@ def tokens(tmp_path_factory) -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def model(tokens) -> Transformer:
-    """It knows some sentences by heart."""
+    """A model that has memorised some sentences."""
     torch.manual_seed(0)
     config = ModelConfig(
         vocab_size=tokens.vocab_size, d_model=32, d_ff=48, n_heads=4, n_layers=1, p_drop=0.0
@@ -274,7 +274,7 @@ def test_an_export_has_search_settings_and_languages(exported) -> None:
     generation = transformers.GenerationConfig.from_pretrained(exported)
     assert (generation.num_beams, generation.length_penalty, generation.max_length) == (4, 0.6, 512)
     assert (generation.decoder_start_token_id, generation.eos_token_id) == (1, 2)
-    assert generation.bad_words_ids is None  # padding is a word that our models never learn
+    assert generation.bad_words_ids is None  # our models never learn to write padding
     tokenizer = transformers.AutoTokenizer.from_pretrained(exported)
     assert isinstance(tokenizer, transformers.MarianTokenizer)
     assert (tokenizer.source_lang, tokenizer.target_lang) == ("en", "de")

@@ -1,4 +1,4 @@
-"""What `transduce info` says of a run is what the run has on disk."""
+"""`transduce info` reports what a run has on disk."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A core installation: what works without the extras, and what says which one it needs."""
+"""A core installation: what works without extras, and errors that name the missing one."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""N lines in, N lines out."""
+"""One output line per input line."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What the machine is and can do."""
+"""The description of the machine."""
 
 from transduce import machine
 

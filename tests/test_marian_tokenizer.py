@@ -80,7 +80,7 @@ KINDS = {
 
 @pytest.fixture(scope="module", params=list(KINDS))
 def folder(request, tmp_path_factory) -> Path:
-    """What MarianTokenizer.save_pretrained leaves."""
+    """The files that MarianTokenizer.save_pretrained writes."""
     folder: Path = tmp_path_factory.mktemp("opus")
     for name, content in {**SPM, **KINDS[request.param]}.items():
         (folder / name).write_bytes(content)
@@ -225,7 +225,7 @@ def test_an_unpaired_surrogate_is_an_error(tokens) -> None:
 
 
 def opus(folder: Path, steps: int = 0, **changes: object):
-    """A tiny OPUS-MT checkpoint, which would say nothing but padding if it were allowed to.
+    """A tiny OPUS-MT checkpoint, which would write only padding if that were not excluded.
 
     In so many steps it learns some sentences by heart.
     """

@@ -39,7 +39,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 def build(**changes: object) -> Transformer:
     model = Transformer(ModelConfig(**{**BASE, **changes})).double().eval()
-    for parameter in model.parameters():  # biases too, or a mistake in one could hide
+    for parameter in model.parameters():  # biases too, so that errors in them are found
         torch.nn.init.normal_(parameter, std=0.5)
     return model
 
@@ -59,7 +59,7 @@ def model(request) -> Transformer:
 
 
 def test_decoding_step_by_step_gives_the_logits_of_one_pass(model) -> None:
-    """The protocol by which a search decodes, also when it reorders its hypotheses midway."""
+    """`start` and `step`, also when hypotheses are reordered in between."""
     source, target = tokens(3, 8), tokens(3, 7)
     whole = model(source, target)
     state, order = model.start(source), torch.tensor([2, 0])
@@ -179,13 +179,13 @@ def test_selecting_rows_of_a_cache_continues_those_rows(model) -> None:
 
 
 def test_attention_maps_are_the_weights_the_model_used(model) -> None:
-    """Each row is a distribution, and it is zero wherever the mask forbids looking."""
+    """Each row is a distribution, and it is zero at masked keys."""
     source, target = tokens(2, 6), tokens(2, 5)
     source[1, 4:] = PAD
     maps = model.attention_maps(source, target)
     assert (len(maps.encoder), len(maps.decoder)) == (len(model.encoder), len(model.decoder))
     for weights in maps.encoder + maps.decoder + maps.cross:
-        total = weights.sum(-1)[:, :, :4]  # what padding sees is nobody's concern
+        total = weights.sum(-1)[:, :, :4]  # not the rows of padding
         assert_equal(total, torch.ones_like(total))
     assert not any(weights[1, :, :, 4:].any() for weights in maps.encoder + maps.cross)
     assert not any(weights.triu(1).any() for weights in maps.decoder)

@@ -1,4 +1,4 @@
-"""The same numbers, and the same gradients, as torch.nn.Transformer, which nobody here wrote."""
+"""The same outputs and gradients as torch.nn.Transformer."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
 
 
 def pairs_of_parameters(ours: Transformer, theirs: nn.Transformer) -> list[tuple[Tensor, Tensor]]:
-    """Every parameter of ours beside theirs."""
+    """Pairs of our parameters and torch's."""
     pairs = []
 
     def match(a: nn.Module, b: nn.Module) -> None:

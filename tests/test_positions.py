@@ -22,7 +22,7 @@ def test_each_number_is_the_papers_formula(pos, half, data) -> None:
 
 @given(pos=st.integers(0, 3000), k=st.integers(-50, 50))
 def test_pe_at_a_fixed_offset_is_a_linear_function_of_pe(pos, k) -> None:
-    """§3.5: PE(pos + k) = M_k PE(pos), where M_k is one rotation per pair and knows no pos."""
+    """§3.5: PE(pos + k) = M_k PE(pos), where M_k is a rotation per pair, independent of pos."""
     d_model, pos = 16, pos + 50
     angle = k / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     blocks = [

@@ -1,4 +1,4 @@
-"""Preparing the data of a run: made once, from the text and settings at hand, and never in vain."""
+"""Preparing the data of a run: once, and again if text or settings change."""
 
 import json
 import random

@@ -114,7 +114,7 @@ def test_all_processes_continue_from_the_checkpoint_that_rank_0_chooses(tmp_path
     finish(start(1, run, corpus, "train.steps=10", "train.checkpoint_steps=5"))
     folder = run / "checkpoints"
     other = Path(shutil.copytree(folder, tmp_path / "other"))
-    shutil.rmtree(folder / "step-00000010")  # the others have one that the first has not
+    shutil.rmtree(folder / "step-00000010")  # rank 0 lacks a checkpoint that the others have
     body = """
     from transduce.model import build_network
     from transduce.train.run import Run, read_config
@@ -140,7 +140,7 @@ def test_all_processes_continue_from_the_checkpoint_that_rank_0_chooses(tmp_path
 
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_two_processes_have_the_loss_curve_of_one(tmp_path, corpus, accumulate) -> None:
-    """The same global batch, without dropout, whose draws depend on who computes what."""
+    """The same global batch, without dropout, whose masks depend on the rank."""
     settings = ["train.steps=25", "model.p_drop=0.0", f"train.accumulate={accumulate}"]
     runs = {n: tmp_path / f"on-{n}" for n in (1, 2)}
     for n, run in runs.items():

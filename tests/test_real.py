@@ -1,4 +1,4 @@
-"""Real sentences, and a model that was trained on others like them."""
+"""A model trained on Multi30k, tested on real sentences."""
 
 import gzip
 import json

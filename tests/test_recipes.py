@@ -24,7 +24,7 @@ SMALL += ["train.steps=2", "train.bleu_sentences=2"]
 
 
 def corpora(folder: Path) -> Path:
-    """Every corpus that a recipe reads, in small, and of made-up sentences."""
+    """Every corpus that a recipe reads, with a few generated sentences."""
     for file, split, count in (("train", "train", 120), ("valid", "valid", 8), ("test", "test", 4)):
         pairs = list(grammar.sentences(split, count, seed=0))
         lines = [f"{pair.source}\t{pair.target}" for pair in pairs]

@@ -1,4 +1,4 @@
-"""A result is recorded with all that led to it, and the README shows what is recorded."""
+"""Result records, and the README's table of them."""
 
 import hashlib
 import json
@@ -204,7 +204,7 @@ def test_the_commit_is_that_of_the_package_and_says_whether_it_was_changed(tmp_p
     code = write(package / "__init__.py", ["pass"])
     assert commit(package) is None  # of no repository
     git(tmp_path, "init", "--quiet")
-    assert commit(package) is None  # in somebody's repository, but not of it
+    assert commit(package) is None  # inside another repository
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "-m", "a")
     head = git(tmp_path, "rev-parse", "HEAD")
@@ -244,7 +244,7 @@ def test_a_row_has_every_figure_of_its_record(record) -> None:
         f"| {scores['chrf']:.2f} | {scores['ter']:.2f} | 12 | {record['machine']['cores']} |"
     )
     assert other.startswith("| A small one | ")
-    assert "| – | " in other  # nobody knows how long it was trained
+    assert "| – | " in other  # the time of training is unknown
 
 
 def test_only_the_text_between_the_markers_is_replaced_and_updating_is_idempotent(

@@ -19,7 +19,7 @@ EOS = 0
 
 @dataclass(frozen=True)
 class Row:
-    """A state that remembers, for each row, its sentence and what was written."""
+    """A state with the sentence and the tokens of each row."""
 
     sentences: torch.Tensor  # of each sentence, its seed
     written: torch.Tensor  # of each row
@@ -30,7 +30,7 @@ class Row:
 
 
 def logits_of(seed, written, vocabulary):
-    """Any function of the sentence and all that was written."""
+    """Scores that are a function of the sentence and the tokens so far."""
     generator = torch.Generator().manual_seed(hash((int(seed), *written)) % 2**31)
     return torch.randn(vocabulary, generator=generator) * 2
 
@@ -50,7 +50,7 @@ def step_for(vocabulary):
 
 def searched(seeds, limits, search, vocabulary=3, constraints=None, **how):
     state = Row(torch.tensor(seeds), torch.zeros(len(seeds), 0, dtype=torch.long))
-    start = torch.full((len(seeds),), vocabulary)  # BOS is no token that can be written
+    start = torch.full((len(seeds),), vocabulary)  # BOS cannot be written
     return beam_search(step_for(vocabulary), state, start, EOS, limits, search, constraints, **how)
 
 
@@ -282,7 +282,7 @@ def test_a_sample_depends_on_its_seed_alone() -> None:
         for seed in range(20)
     }
     assert len(many) > 3
-    log_probs = together[0][0].log_probs  # those of the model, whatever the temperature
+    log_probs = together[0][0].log_probs  # those of the model, without temperature
     row = logits_of(4, [6], 6).log_softmax(-1)
     first = (*together[0][0].tokens, EOS)[0]
     assert log_probs[0] == pytest.approx(float(row[first]), abs=1e-5)

@@ -1,4 +1,4 @@
-"""The vocabulary shortlist: what a sentence may need, whatever the rest of its batch."""
+"""The vocabulary shortlist."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_a_name_seen_once_may_be_copied_and_so_may_a_word_of_the_target_language
 
 
 def test_chance_co_occurrences_do_not_lengthen_the_shortlist() -> None:
-    """Common words beside a rare one, once: their cut-off does not include it."""
+    """Common words seen once with a rare one: their cut-off does not include it."""
     pairs = [
         *dictionary(np.random.default_rng(6)),
         (np.array([5, 6]), np.array([2005, 2006, 1900])),

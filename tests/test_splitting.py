@@ -1,4 +1,4 @@
-"""Over-long text, in pieces."""
+"""Splitting of long texts."""
 
 import pytest
 import regex

@@ -1,4 +1,4 @@
-"""The seam between a task and the trainer."""
+"""The interface between a task and the trainer."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Text ↔ ids."""
+"""The tokenizer."""
 
 import re
 
@@ -58,7 +58,7 @@ def test_a_batch_is_encoded_like_its_texts(tokens, texts) -> None:
 
 @given(ids=st.lists(st.integers(0, 359)))
 def test_any_ids_have_a_text(tokens, ids) -> None:
-    """A model may say anything; special symbols are silent."""
+    """A model may write any ids; special symbols have no text."""
     text = tokens.decode(ids)
     assert text == tokens.decode([BOS, *ids, EOS, PAD])
     text.encode()

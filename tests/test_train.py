@@ -1,4 +1,4 @@
-"""Training as a user runs it: it learns, it stops, it goes on, and it never loses work."""
+"""Training from the command line: learning, stopping, resuming and failing."""
 
 import hashlib
 import itertools
@@ -60,7 +60,7 @@ QUICK = ["train.steps=30", "train.checkpoint_steps=5", "train.validate_steps=10"
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory, corpus) -> Path:
-    """A run of 30 steps, with dropout, that nothing disturbed."""
+    """An uninterrupted run of 30 steps, with dropout."""
     run = tmp_path_factory.mktemp("runs") / "whole"
     done = subprocess.run(
         command(*words(run, corpus, *QUICK)), capture_output=True, text=True, check=False
@@ -254,7 +254,7 @@ def test_a_full_disk_is_an_error_that_names_the_last_checkpoint(
 
 
 def spoil_gradient(monkeypatch, calls: set[int], value: float = math.inf) -> None:
-    """One number of the gradient becomes `value` in these calls; the reported loss is honest."""
+    """One number of the gradient becomes `value` in these calls; the reported loss is not changed."""
     from transduce.train.objective import Gradient
 
     honest, count = Gradient.of, itertools.count(1)

@@ -1,4 +1,4 @@
-"""`transduce translate` and `transduce score`: text to text, whatever the text is."""
+"""`transduce translate` and `transduce score`: any text."""
 
 import gzip
 import json
@@ -59,13 +59,13 @@ def translator(request, directory):
 
 @pytest.fixture
 def scripted(directory):
-    """A translator whose engine finds one and the same translation of everything."""
+    """A translator whose engine always finds the same translation."""
     tokenizer = load_tokenizer(directory)
     return Translator(tokenizer, Script(tokenizer, ["der Hund sieht die Katze"], ["nein"]))
 
 
 def run(*words, text=None):
-    """The lines of standard output, after a run that ended well."""
+    """The lines of standard output of a successful command."""
     result = CliRunner().invoke(main, [str(word) for word in words], input=text)
     assert result.exit_code == 0, result.output
     return result.stdout.splitlines()
