@@ -239,8 +239,8 @@ HOSTILE = {
     "null length": (described(max_length=None), "max_length = None must be a whole number"),
     "endless length": (described(max_length=10**12), "max_length = 1000000000000 must be less"),
     "length in words": (described(max_length="long"), "max_length = 'long' must be a whole"),
-    "a list": (described(model=[]), "does not describe a model: it has no settings"),
-    "no model": (described(model=None), "does not describe a model: it has no settings"),
+    "a list": (described(model=[]), "does not describe a model: it has no model settings"),
+    "no model": (described(model=None), "does not describe a model: it has no model settings"),
     "another dtype": (described(dtype="int4"), "dtype = 'int4' must be 'float32', 'float16' or"),
     "half a character": (described(task="\ud800"), "task = .* must be a string"),
     "another version": (described(format_version="1"), "has format version 1, but"),
@@ -354,7 +354,9 @@ def test_weights_that_are_not_finite_are_never_written(saved, wrong) -> None:
     model = Transformer(CONFIG)
     with torch.no_grad():
         model.decoder[1].feed_forward.inner.weight[0, 0] = wrong
-    with pytest.raises(ModelError, match=r"decoder\.1\.feed_forward\.inner\.weight has a weight"):
+    with pytest.raises(
+        ModelError, match=r"decoder\.1\.feed_forward\.inner\.weight has infinite or NaN weights"
+    ):
         write_model(saved, model)
     assert sha256(saved / "checksums.json") == before
 

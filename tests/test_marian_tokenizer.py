@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from transduce import grammar
 from transduce.cli import main
 from transduce.directory import ModelDirectory
+from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError, ModelError
 from transduce.search import Search
@@ -227,7 +228,7 @@ def test_an_unpaired_surrogate_is_an_error(tokens) -> None:
 def opus(folder: Path, steps: int = 0, **changes: object):
     """A tiny OPUS-MT checkpoint, which would write only padding if that were not excluded.
 
-    In so many steps it learns some sentences by heart.
+    In `steps` steps it memorises some sentences.
     """
     transformers = pytest.importorskip("transformers")
     sizes = MarianTokenizer.load(folder)
@@ -280,19 +281,19 @@ def test_an_imported_checkpoint_translates_text_as_hugging_face_does(
     folder, tokenizer, tmp_path
 ) -> None:
     theirs = opus(folder, steps=60)
-    said = run("import", "--from", "huggingface", folder, tmp_path / "ours")
+    printed = run("import", "--from", "huggingface", folder, tmp_path / "ours")
     loaded, tokens = ModelDirectory.open(tmp_path / "ours"), load_tokenizer(tmp_path / "ours")
     assert isinstance(tokens, MarianTokenizer)
-    assert (">>deu<< >>fra<<" in said) == bool(tokens.languages)
+    assert (">>deu<< >>fra<<" in printed) == bool(tokens.languages)
     assert loaded.description.source_language == "en"
     assert loaded.description.target_language == "de"
     search = Search(beam=1, penalty="none", extra_length=10)
     texts = ordinary(tokens)
     sources = tokens.encode_batch(texts)
     ended = {}
-    for text, source, found in zip(
-        texts, sources, TorchEngine(loaded.network()).search(sources, search), strict=True
-    ):
+    requests = [Request(source, search) for source in sources]
+    results = TorchEngine(loaded.network()).search(requests)
+    for text, source, found in zip(texts, sources, results, strict=True):
         wanted = theirs.generate(
             **tokenizer(text, return_tensors="pt"),
             num_beams=1,

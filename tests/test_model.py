@@ -92,19 +92,19 @@ def test_a_network_is_built_by_its_kind() -> None:
     assert isinstance(network, Transformer)
 
 
-def test_positions_are_cached_in_the_dtype_of_the_weights(
+def test_positions_are_cached_in_the_dtype_of_the_weights_and_not_computed_again(
     monkeypatch,
 ) -> None:
     embedding = Transformer(ModelConfig(**BASE)).target_embedding
     single = embedding.encoding(0, 40)
     assert single.dtype == torch.float32
     double = embedding.double().encoding(0, 40)
-    torch.testing.assert_close(double, sinusoids(0, 40, 16), rtol=0, atol=0)
+    torch.testing.assert_close(double, torch.from_numpy(sinusoids(0, 40, 16)), rtol=0, atol=0)
     assert torch.equal(double.float(), single)
     with monkeypatch.context() as patch:
         patch.setattr("transduce.model.transformer.sinusoids", None)
         assert torch.equal(embedding.encoding(3, 5), double[3:8])
-    assert torch.equal(embedding.encoding(0, 300), sinusoids(0, 300, 16))
+    assert torch.equal(embedding.encoding(0, 300), torch.from_numpy(sinusoids(0, 300, 16)))
 
 
 def test_positions_cached_in_inference_can_be_used_in_training() -> None:

@@ -254,7 +254,7 @@ def test_a_full_disk_is_an_error_that_names_the_last_checkpoint(
 
 
 def spoil_gradient(monkeypatch, calls: set[int], value: float = math.inf) -> None:
-    """One number of the gradient becomes `value` in these calls; the reported loss is not changed."""
+    """One number of the gradient becomes `value` in these calls; the reported loss stays."""
     from transduce.train.objective import Gradient
 
     honest, count = Gradient.of, itertools.count(1)
