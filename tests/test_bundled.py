@@ -94,7 +94,7 @@ def test_it_is_already_converted_for_ctranslate2(directory) -> None:
 
 def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
     card = (BUNDLED / "card.md").read_text("utf-8")
-    for said in (
+    for fact in (
         "Tatoeba",
         "CC BY 2.0",
         "nrefs:1|case:mixed",
@@ -102,7 +102,7 @@ def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
         "of training",
         "not good at",
     ):
-        assert said in card
+        assert fact in card
     description = ModelDirectory.open(BUNDLED).description
     assert (description.source_language, description.target_language) == ("en", "de")
 

@@ -91,9 +91,9 @@ def facts(corpus) -> dict:
 def test_what_check_counts_is_what_training_keeps_and_drops(trained, facts) -> None:
     for name, store in (("train", "training"), ("valid", "validation")):
         tally = Store.open(trained.data / name).tally
-        said = facts["corpora"][store]
-        assert (said["read"], said["kept"]) == (tally.read, tally.kept)
-        assert said["dropped"] == dict(tally.dropped)
+        found_tally = facts["corpora"][store]
+        assert (found_tally["read"], found_tally["kept"]) == (tally.read, tally.kept)
+        assert found_tally["dropped"] == dict(tally.dropped)
     assert set(facts["corpora"]["training"]["dropped"]) == {
         "empty",
         "identical",

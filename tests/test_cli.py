@@ -56,7 +56,7 @@ def test_a_user_mistake_is_one_line_on_stderr_and_exit_code_2() -> None:
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "not enough memory"),
         (RecursionError(), "nested too deeply"),
         (OverflowError("int too large to convert to float"), "a number is too large"),
-        (UnicodeEncodeError("utf-8", "a\ud800", 1, 2, "surrogates"), r"'\ud800' is half"),
+        (UnicodeEncodeError("utf-8", "a\ud800", 1, 2, "surrogates"), r"'\ud800' is an unpaired"),
         (ModuleNotFoundError(name="torch.nn"), "this needs torch: pip install 'transduce[train]'"),
     ],
 )

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import models
 import pytest
 import torch
 from click.testing import CliRunner
@@ -259,7 +260,7 @@ def test_an_exported_model_translates_text_as_ours(model, tokens, exported, toke
     search = Search(beam=1, penalty="none")
     texts = SENTENCES[:24]
     sources = tokens.encode_batch(texts)
-    found = [hypotheses[0] for hypotheses in TorchEngine(model).search(sources, search)]
+    found = [best for best, *_ in models.search(TorchEngine(model), sources, search)]
     translations = [tokens.decode(hypothesis.tokens).strip() for hypothesis in found]
     inputs = tokenizer(texts, return_tensors="pt", padding=True)
     written = peer.generate(**inputs, num_beams=1, length_penalty=1.0, max_length=500)
@@ -295,9 +296,7 @@ def test_an_export_imported_again_encodes_and_translates_the_same(
     imported = huggingface.read_tokenizer(exported, loaded.config)
     assert imported.encode_batch(SENTENCES) == tokens.encode_batch(SENTENCES)
     sources = tokens.encode_batch(SENTENCES[:5])
-    found, wanted = (
-        [h[0].tokens for h in TorchEngine(m).search(sources)] for m in (loaded.network(), model)
-    )
+    found, wanted = (models.best(TorchEngine(m), sources) for m in (loaded.network(), model))
     assert found == wanted
 
 
@@ -336,9 +335,9 @@ def test_without_transformers_an_export_is_compared_by_transduce_alone(
     model, tokens, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    said: list[str] = []
-    write_huggingface(model, tmp_path / "out", tokens, log=said.append)
-    assert "as transduce reads them; transformers is not installed" in said[0]
+    logged: list[str] = []
+    write_huggingface(model, tmp_path / "out", tokens, log=logged.append)
+    assert "when transduce loads it; to compare with transformers: pip" in logged[0]
     monkeypatch.setattr(huggingface, "_tokenizer_files", swapped)
     with pytest.raises(ModelError, match=r"does not tokenize 'A dog runs on the beach\.'"):
         write_huggingface(model, tmp_path / "other", tokens)

@@ -309,8 +309,8 @@ def test_an_imported_checkpoint_translates_text_as_hugging_face_does(
 def test_an_imported_checkpoint_exports_back_with_its_vocabularies(folder, tmp_path) -> None:
     opus(folder, steps=60)
     run("import", "--from", "huggingface", folder, tmp_path / "ours")
-    said = run("export", "--to", "huggingface", tmp_path / "back", "--model", tmp_path / "ours")
-    assert "7 sentences have the same ids and translations" in said
+    printed = run("export", "--to", "huggingface", tmp_path / "back", "--model", tmp_path / "ours")
+    assert "7 sentences have the same ids and translations" in printed
     for name in (*SPM, "vocab.json", "target_vocab.json"):
         if (folder / name).exists():
             assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
@@ -325,8 +325,8 @@ def test_an_imported_checkpoint_exports_back_with_its_vocabularies(folder, tmp_p
     ("changes", "sentence"),
     [
         ({"vocab_size": 99, "pad_token_id": 98}, "tokens, but the network has 99: they belong"),
-        ({"eos_token_id": 1}, "numbers </s> 0, but config.json says 1: they belong"),
-        ({"pad_token_id": 2}, "but config.json says 2: they belong"),
+        ({"eos_token_id": 1}, "</s> has id 0 in the vocabulary, but 1 in config.json: they belong"),
+        ({"pad_token_id": 2}, "in the vocabulary, but 2 in config.json: they belong"),
     ],
     ids=str,
 )

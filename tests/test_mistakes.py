@@ -229,7 +229,7 @@ MISTAKES = {
         translate --input cut.txt.gz                         | + is damaged
         translate --input src.txt hello                      | translate one or the other
         translate --resume hello                             | name it with --output
-        translate --alignments hello                         | add it
+        translate --alignments hello                         | of the JSON output: add --json
         translate --output dir hello                         | is a directory
         translate --output nowhere/out.txt hello             | there is no directory nowhere
         translate --output file/out.txt hello                | file
@@ -239,7 +239,7 @@ MISTAKES = {
         translate --output {nul} hello                       | NUL
         translate --output "" hello                          | directory
         translate --output /dev/full hello                   | No space left
-        translate --output out.txt --resume --n-best 2 hello | it needs --json
+        translate --output out.txt --resume --n-best 2 hello | with --n-best, add --json
         translate --output /dev/null --resume hello          | cannot be resumed
         translate --engine marian hello                      | --engine
         translate --device gpu hello                         | --device

@@ -46,9 +46,9 @@ def start(*args: object) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    said = process.communicate(timeout=300)[1]
-    assert process.returncode == 0, said
-    return said
+    log = process.communicate(timeout=300)[1]
+    assert process.returncode == 0, log
+    return log
 
 
 def losses(run: Path) -> dict[int, float]:
@@ -165,8 +165,8 @@ def test_a_run_with_a_killed_worker_restarts_and_ends_with_the_same_weights(
     workers = psutil.Process(process.pid).children()
     (other,) = [worker for worker in workers if worker.pid != first and _is_worker(worker)]
     other.send_signal(signal.SIGKILL)
-    said = finish(process)
-    assert "continuing from step" in said
+    log = finish(process)
+    assert "continuing from step" in log
     weights = [(run / "model" / "model.safetensors").read_bytes() for run in (whole, broken)]
     assert weights[0] == weights[1]
 
@@ -182,7 +182,7 @@ def test_a_signal_stops_all_processes_at_the_same_step(tmp_path, corpus) -> None
         time.sleep(0.02)
         assert process.poll() is None, process.communicate()[1]
     process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=120)[1]
+    log = process.communicate(timeout=120)[1]
     step = max(losses(run))
-    assert f"stopped and saved at step {step:,}" in said
+    assert f"stopped and saved at step {step:,}" in log
     assert (run / "checkpoints" / f"step-{step:08d}").is_dir()

@@ -72,10 +72,10 @@ def test_crlf_a_byte_order_mark_and_a_missing_last_newline_are_not_part_of_the_t
 def test_control_characters_become_spaces_and_are_counted(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"fine\na\x00b\rc\td\n\x1b\n")
     (tmp_path / "b").write_bytes(b"1\n2\n3\x00\n")
-    said: list[str] = []
-    got = pairs([tmp_path / "a"], [tmp_path / "b"], log=said.append)
+    logged: list[str] = []
+    got = pairs([tmp_path / "a"], [tmp_path / "b"], log=logged.append)
     assert got == [Pair("fine", "1"), Pair("a b c d", "2"), Pair(" ", "3 ")]
-    assert said == [
+    assert logged == [
         f"{tmp_path / 'a'}: control characters read as spaces: 4, the first on line 2",
         f"{tmp_path / 'b'}: control characters read as spaces: 1, the first on line 3",
     ]

@@ -71,10 +71,10 @@ def record(place) -> dict:
     file = place.folder / "small.json"
     args = ["evaluate", place.source, place.reference, "--model", place.model, "--engine", "torch"]
     args += ["--beam", "2", "--alpha", "0.8", "--record", file, "--title", "A small one", "--json"]
-    said = json.loads(invoke(*args))
+    printed = json.loads(invoke(*args))
     found = json.loads(file.read_text("utf-8"))
-    assert found["scores"].items() <= said.items()
-    assert said.keys() - found["scores"].keys() == {"model", "engine", "compute", "device"}
+    assert found["scores"].items() <= printed.items()
+    assert printed.keys() - found["scores"].keys() == {"model", "engine", "compute", "device"}
     return found
 
 
@@ -126,12 +126,12 @@ def test_a_card_lists_the_newest_scores_once_and_the_model_stays_valid(place, tm
         sums = json.loads((model / "checksums.json").read_text("utf-8"))
         sums["card.md"] = digest(model / "card.md")
         (model / "checksums.json").write_text(json.dumps(sums), "utf-8")
-        said = json.loads(invoke(*args, "--beam", beam, "--card", "--title", "Ten", "--json"))
+        printed = json.loads(invoke(*args, "--beam", beam, "--card", "--title", "Ten", "--json"))
     card = (model / "card.md").read_text("utf-8")
     assert card.startswith("# A model\n\n## Limits\n\nMany.\n\n## Scores on Ten\n")
     assert card.count("## Scores") == 1
     assert "beam 2, α 0.6, engine torch" in card
-    assert f"{said['bleu']:.2f} (`{said['bleu_signature']}`)" in card
+    assert f"{printed['bleu']:.2f} (`{printed['bleu_signature']}`)" in card
     ModelDirectory.open(model)
 
 

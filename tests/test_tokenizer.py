@@ -132,16 +132,16 @@ def test_the_same_text_gives_the_same_file_which_names_no_path(tmp_path) -> None
 
 
 def test_a_vocabulary_limited_by_the_corpus_is_logged(tmp_path) -> None:
-    said: list[str] = []
-    tokens = Tokenizer.learn(["a dog", "a dog ran"], 37_000, tmp_path / "x", log=said.append)
+    logged: list[str] = []
+    tokens = Tokenizer.learn(["a dog", "a dog ran"], 37_000, tmp_path / "x", log=logged.append)
     # 260 and ▁ a d o g r n, and every merge of ▁a, ▁dog and ▁ran that there is
     assert tokens.vocab_size < 285
-    assert said == [f"the corpus supports a vocabulary of {tokens.vocab_size}, not 37,000"]
+    assert logged == [f"the corpus supports a vocabulary of {tokens.vocab_size}, not 37,000"]
     exactly = Tokenizer.learn(
-        ["a dog", "a dog ran"], tokens.vocab_size, tmp_path / "y", log=said.append
+        ["a dog", "a dog ran"], tokens.vocab_size, tmp_path / "y", log=logged.append
     )
     assert exactly.vocab_size == tokens.vocab_size
-    assert len(said) == 1
+    assert len(logged) == 1
 
 
 @pytest.mark.parametrize("vocab_size", [1, 100, 266])
@@ -161,10 +161,10 @@ def test_too_small_a_vocabulary_is_an_error_with_the_smallest_that_works(
 
 
 def test_a_large_corpus_is_sampled_and_that_is_logged(tmp_path) -> None:
-    said: list[str] = []
+    logged: list[str] = []
     lines = (f"line {i} of many" for i in range(1000))
-    Tokenizer.learn(lines, 300, tmp_path / "x", sample=50, seed=3, log=said.append)
-    assert said == ["the vocabulary is learned from 50 of 1,000 lines, drawn with seed 3"]
+    Tokenizer.learn(lines, 300, tmp_path / "x", sample=50, seed=3, log=logged.append)
+    assert logged == ["the vocabulary is learned from 50 of 1,000 lines, drawn with seed 3"]
 
 
 def test_every_line_is_as_likely_to_be_drawn() -> None:

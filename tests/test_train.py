@@ -134,11 +134,11 @@ def test_a_signal_stops_after_the_step_and_the_same_command_continues(
         time.sleep(0.01)
         assert process.poll() is None
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, log = process.communicate(timeout=60)
     assert process.returncode == code
     stopped = step_reached(run)
-    assert f"stopped and saved at step {stopped:,}; the same command continues" in said
-    assert "Traceback" not in said
+    assert f"stopped and saved at step {stopped:,}; the same command continues" in log
+    assert "Traceback" not in log
     assert (run / "checkpoints" / f"step-{stopped:08d}").is_dir()
     result = train(run, corpus, *QUICK)
     assert f"continuing from step {stopped:,}" in result.stderr
@@ -370,9 +370,11 @@ def test_continuing_with_other_text_is_an_error(tmp_path, corpus) -> None:
 
 def test_validation_data_is_held_out_when_none_is_given(tmp_path, corpus) -> None:
     result = train(tmp_path / "run", corpus[:2], *QUICK, "train.steps=5")
-    said = re.search(r"no validation data given: (\d+) training pairs are held out", result.stderr)
-    assert said
-    assert 9 <= int(said[1]) <= 12  # one in fifty of 600, less the duplicates
+    held_out = re.search(
+        r"no validation data given: (\d+) training pairs are held out", result.stderr
+    )
+    assert held_out
+    assert 9 <= int(held_out[1]) <= 12  # one in fifty of 600, less the duplicates
 
 
 STALE = ["train.lr_factor=1e-9", "train.validate_steps=2", "train.checkpoint_steps=100"]
@@ -652,8 +654,8 @@ def test_the_bleu_of_the_log_is_that_of_evaluate_and_of_the_sacrebleu_command(tm
         result = CliRunner().invoke(main, [*words, "--output", str(output)])
         assert json.loads(result.stdout)["bleu"] == pytest.approx(logged[event], abs=1e-9)
         program = [sys.executable, "-m", "sacrebleu", str(reference), "-i", str(output)]
-        said = subprocess.run([*program, "-w", "6"], capture_output=True, text=True, check=True)
-        assert json.loads(said.stdout)["score"] == pytest.approx(logged[event], abs=1e-5)
+        scored = subprocess.run([*program, "-w", "6"], capture_output=True, text=True, check=True)
+        assert json.loads(scored.stdout)["score"] == pytest.approx(logged[event], abs=1e-5)
         assert logged[event] > 0
 
 
