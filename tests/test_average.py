@@ -153,7 +153,7 @@ def test_averaging_a_run_with_only_damaged_checkpoints_is_an_error(run) -> None:
     for step in (2, 4, 6, 8, 10, 12):
         damage(run, step)
     assert refusal(str(run)) == (
-        f"transduce: {run} has no checkpoint to average: none is whole and on schedule"
+        f"transduce: {run} has no checkpoint to average: none is intact and on schedule"
     )
 
 

@@ -106,7 +106,7 @@ def test_the_other_processes_stop_when_rank_0_fails() -> None:
     """
     (_, first), (_, second) = together(body)
     assert "division" in first
-    assert second == "the first process has stopped: its own message says why\n"
+    assert second == "rank 0 has stopped: its own message says why\n"
 
 
 def test_all_processes_continue_from_the_checkpoint_that_rank_0_chooses(tmp_path, corpus) -> None:

@@ -22,7 +22,7 @@ EXCHANGE = 2  # RENAME_EXCHANGE of Linux's renameat2, and RENAME_SWAP of macOS's
 def file(path: Path) -> Iterator[Path]:
     """A temporary path; renamed to `path` at the end of the block, removed if it raises."""
     remove_leftovers(path.parent, path.name)
-    aside = _beside(path, "part")
+    aside = _temporary(path, "part")
     try:
         yield aside
         flush(aside)
@@ -38,7 +38,7 @@ def directory(path: Path) -> Iterator[Path]:
     path = Path(os.path.realpath(path))  # replace what a symbolic link points to, not the link
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
-    aside = _beside(path, "part")
+    aside = _temporary(path, "part")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     try:
@@ -86,8 +86,8 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def _beside(path: Path, what: str) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.{what}")
+def _temporary(path: Path, suffix: str) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.{suffix}")
 
 
 def _leftovers(folder: Path, name: str | None) -> list[Path]:
@@ -121,7 +121,7 @@ def _replace(path: Path, new: Path) -> None:
         raise NotADirectoryError(f"{path} is a file, not a directory")
     if _exchange(new, path):
         return
-    old = _beside(path, "old")
+    old = _temporary(path, "old")
     path.rename(old)
     try:
         new.rename(path)

@@ -45,30 +45,30 @@ def average_command(
     from transduce.train.publish import described, publish
     from transduce.train.run import Run, numbered, read_config
 
-    whole = Run(run)
-    out = output or whole.model
-    if not whole.config.exists():
+    run_dir = Run(run)
+    out = output or run_dir.model
+    if not run_dir.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
     _check_replaceable(out)
     text = _read(note) if note else ""
-    paths = state.usable(whole.checkpoints, last, log)
+    paths = state.usable(run_dir.checkpoints, last, log)
     if not paths:
-        found = numbered(whole.checkpoints)
-        why = ": none is whole and on schedule" if found else " yet: train it first"
+        found = numbered(run_dir.checkpoints)
+        why = ": none is intact and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:
         log(f"{len(paths)} checkpoints are usable, not {last}: all are averaged")
-    config, data = read_config(whole), None
+    config, data = read_config(run_dir), None
     try:
-        data = reopen(whole)
+        data = reopen(run_dir)
     except InputError as error:
         log(f"{error}; the averaged model is not scored without the data")
     position, what = state.read_state(paths[-1])[0], described(paths)
     with join() as processes:
         network = build_network(config.model).to(processes.device)
-        load_weights(network, state.average(paths), whole.checkpoints)
-        inputs = read_inputs(whole)
-        publish(whole, config, inputs, data, network, what, position, processes, out, dtype, text)
+        load_weights(network, state.average(paths), run_dir.checkpoints)
+        inputs = read_inputs(run_dir)
+        publish(run_dir, config, inputs, data, network, what, position, processes, out, dtype, text)
     log(f"{out}: {what}; {count_parameters(network):,} parameters")
 
 

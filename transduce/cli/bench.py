@@ -1,4 +1,4 @@
-"""`transduce bench`: speed, beside peers in the same run."""
+"""`transduce bench`: benchmarks against other libraries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def against(default: str) -> Callable[[Command], Command]:
 
 @click.group("bench")
 def bench_command() -> None:
-    """Measure speed beside peers, as ratios within one run."""
+    """Benchmarks against other libraries, as ratios within one run."""
 
 
 @bench_command.command("model")
@@ -51,7 +51,7 @@ def bench_command() -> None:
 )
 @as_json
 def model(shapes: tuple[str, ...], batch: int, length: int, repeat: int, as_json: bool) -> None:
-    """Forward and forward + backward of the network beside torch.nn.Transformer."""
+    """Compare forward and backward passes with torch.nn.Transformer."""
     from transduce.bench.model import bench_model
 
     _print(bench_model(shapes, batch, length, repeat), None, as_json)
@@ -84,7 +84,7 @@ def train(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Whole training steps beside torch.nn.Transformer and Hugging Face's MarianMTModel.
+    """Compare training steps with torch.nn.Transformer and Hugging Face's MarianMTModel.
 
     All begin with the same weights and see the same batches; they take turns, each in its own
     process. Prints tokens per second, memory, GFLOP/s, the share of the machine's matrix-multiply
@@ -131,7 +131,7 @@ def translate(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Text to text beside Hugging Face's MarianMTModel and CTranslate2.
+    """Compare translation speed with Hugging Face's MarianMTModel and CTranslate2.
 
     All translate the same lines with the same weights; they take turns, each in its own process.
     Prints lines and tokens per second, the ratios, the latency of a line alone, memory, and BLEU.
@@ -186,7 +186,7 @@ def bleu(
     title: str | None,
     as_json: bool,
 ) -> None:
-    """Minutes of training to a BLEU, beside Hugging Face's MarianMTModel.
+    """Compare the training time to a BLEU score with Hugging Face's MarianMTModel.
 
     Both begin with the same weights and see the same batches, one after the other. Leaves
     time-to-bleu.json and time-to-bleu.png in the output directory. The same command again

@@ -25,13 +25,13 @@ def info_command(directory: Path | None, output: Path | None, as_json: bool) -> 
     from transduce.train.run import is_run
     from transduce.translate.translator import model_path
 
-    place = model_path(directory)
-    if is_run(place):
-        _print_run(place, output, as_json)
+    path = model_path(directory)
+    if is_run(path):
+        _print_run(path, output, as_json)
     elif output is not None:
-        raise UserError(f"{place} is not a run: only a run has a learning curve")
+        raise UserError(f"{path} is not a run: only a run has a learning curve")
     else:
-        _print_model(place, as_json)
+        _print_model(path, as_json)
 
 
 def _print_run(directory: Path, output: Path | None, as_json: bool) -> None:

@@ -183,6 +183,7 @@ def decoding(command: Command) -> Command:
             type=click.Choice(["auto", "torch", "ctranslate2"]),
             default="auto",
             show_default=True,
+            help="auto uses CTranslate2 if it supports the model.",
         ),
         click.option(
             "--device",
@@ -198,7 +199,13 @@ def decoding(command: Command) -> Command:
             show_default=True,
             help="The dtype of matrix products; auto is int8 on a CPU, float16 on a GPU.",
         ),
-        click.option("--batch-size", type=batch_size, default=64, show_default=True),
+        click.option(
+            "--batch-size",
+            type=batch_size,
+            default=64,
+            show_default=True,
+            help="Sentences per batch.",
+        ),
     ]
     return _add(command, options)
 
@@ -206,7 +213,13 @@ def decoding(command: Command) -> Command:
 def length_penalty_options(command: Command) -> Command:
     """--alpha and --penalty."""
     options = [
-        click.option("--alpha", type=Number(0, LARGEST_ALPHA), default=0.6, show_default=True),
+        click.option(
+            "--alpha",
+            type=Number(0, LARGEST_ALPHA),
+            default=0.6,
+            show_default=True,
+            help="Exponent α of the length penalty.",
+        ),
         click.option(
             "--penalty",
             type=click.Choice(["gnmt", "average", "none"]),
@@ -220,5 +233,7 @@ def length_penalty_options(command: Command) -> Command:
 
 def searching(command: Command) -> Command:
     """--beam, --alpha and --penalty."""
-    beam = click.option("--beam", type=beam_width, default=4, show_default=True)
+    beam = click.option(
+        "--beam", type=beam_width, default=4, show_default=True, help="1 is greedy search."
+    )
     return beam(length_penalty_options(command))

@@ -64,7 +64,7 @@ class Processes:
         except distributed.DistError:  # rank 0 served the store and has ended
             outcome = "failed"
         if outcome == "failed":
-            raise UserError("the first process has stopped: its own message says why")
+            raise UserError("rank 0 has stopped: its own message says why")
         distributed.barrier()  # rank 0 may serve the store: it must not end before all have read
         return outcome.removeprefix("decided ")
 

@@ -37,8 +37,8 @@ def plan_texts(
     """The plan of each text; no unit has more than `max_length` tokens."""
     prefix = tuple(tokenizer.encode_targets([clean(options.prefix)])[0]) if options.prefix else ()
     cleaned = [clean(text) for text in texts]
-    whole = [] if options.by_sentence else [t for t in cleaned if _may_fit(t, max_length)]
-    ids = dict(zip(whole, tokenizer.encode_batch(whole), strict=True))  # one batch is faster
+    short = [] if options.by_sentence else [t for t in cleaned if _may_fit(t, max_length)]
+    ids = dict(zip(short, tokenizer.encode_batch(short), strict=True))  # one batch is faster
 
     def plan(text: str) -> tuple[tuple[Unit, str], ...]:
         if not text:

@@ -102,8 +102,8 @@ def _piece(text: str, begin: int, end: int) -> Piece:
     return Piece(text[begin:end], text[end : _after_spaces(text, end)])
 
 
-def _after_spaces(text: str, place: int) -> int:
-    spaces = _SPACES.match(text, place)
+def _after_spaces(text: str, start: int) -> int:
+    spaces = _SPACES.match(text, start)
     assert spaces is not None
     return spaces.end()
 
