@@ -5,7 +5,7 @@
 #   recipes/tatoeba-en-de.sh [more options of `transduce train`]
 #
 # Run from the repository's root. Time, machine and scores are in results/tatoeba-en-de.json.
-# After an interruption the same command resumes. With BUNDLE=transduce/bundled the model
+# After an interruption the same command resumes. With BUNDLE=transduce/bundled/en-de the model
 # replaces the bundled one.
 set -euo pipefail
 

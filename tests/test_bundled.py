@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from batching import arranged
@@ -12,10 +13,12 @@ from sacrebleu.metrics.bleu import BLEU
 
 from transduce.directory import ModelDirectory
 from transduce.engines.router import find_converted, open_engine
+from transduce.model_names import bundled_models
 from transduce.search import PAPER, length_penalty
-from transduce.translate.translator import BUNDLED, Translator
+from transduce.translate.translator import Translator
 
-RESULT = BUNDLED.parents[1] / "results" / "tatoeba-en-de.json"
+BUNDLED = bundled_models()["en-de"]
+RESULT = Path(__file__).parents[1] / "results" / "tatoeba-en-de.json"
 
 
 def lines(file, count):

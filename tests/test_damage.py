@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from transduce.cli import main
 from transduce.directory import sha256, write_checksums
+from transduce.model_names import model_path
 
 SECONDS = 120
 MEMORY = 2 * 2**20  # KiB that this process may grow by while it reads what is damaged
@@ -311,11 +312,9 @@ def test_a_description_that_does_not_fit_the_weights_is_an_error_before_they_are
 
 
 def test_the_tokenizer_of_another_model_is_an_error(model, tmp_path) -> None:
-    import transduce
-
     place = shutil.copytree(model, tmp_path / "model")
     shutil.rmtree(place / "ctranslate2", ignore_errors=True)
-    other = Path(transduce.__file__).with_name("bundled") / "tokens.model"
+    other = model_path() / "tokens.model"
     shutil.copy(other, place / "tokens.model")
     (place / "checksums.json").unlink()
     write_checksums(place)

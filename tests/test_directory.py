@@ -19,11 +19,11 @@ from transduce.config import PRESETS, TABLE_3, ModelConfig
 from transduce.directory import ModelDirectory, sha256, write_model
 from transduce.errors import ModelError
 from transduce.model import Transformer
+from transduce.model_names import model_path
 from transduce.shapes import parameter_count, parameter_shapes
 from transduce.tokenizer import Tokenizer
 from transduce.train import state
 from transduce.train.processes import Processes
-from transduce.translate.translator import BUNDLED
 
 CONFIG = ModelConfig(vocab_size=23, d_model=16, d_ff=24, n_heads=4, n_layers=2, d_k=3)
 
@@ -327,7 +327,7 @@ def test_weights_tokenizer_and_shortlist_are_read_without_torch() -> None:
         "import sys\n"
         "sys.modules['torch'] = None\n"
         "from transduce.directory import ModelDirectory\n"
-        f"directory = ModelDirectory.open({str(BUNDLED)!r})\n"
+        f"directory = ModelDirectory.open({str(model_path())!r})\n"
         "sizes = sum(weight.size for weight in directory.weights().values())\n"
         "assert sizes == directory.parameters > 0\n"
         "assert directory.tokenizer.vocab_size == directory.config.vocab_size\n"

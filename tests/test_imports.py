@@ -29,12 +29,14 @@ STAGES = [
     "directory",
     "search",
     "engines",
+    "exchange",
+    "model_names",
     "translate",
     "tasks",
     "train",
 ]
 # An application imports stages, never another application.
-APPLICATIONS = ["check", "history", "explain", "evaluate", "figures", "exchange", "paper", "bench"]
+APPLICATIONS = ["check", "history", "explain", "evaluate", "figures", "paper", "bench"]
 # The command line imports everything, inside the verb that needs it.
 TOP = ["cli", "__main__", "__init__"]
 

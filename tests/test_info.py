@@ -18,9 +18,9 @@ from transduce.cli import main
 from transduce.config import Config, config_of
 from transduce.figures.series import Curves, Series, curves_of
 from transduce.figures.terminal import Canvas, figures, plot, plots
+from transduce.model_names import model_path
 from transduce.store import Store
 from transduce.train.run import Run, flat, read_config, read_metrics
-from transduce.translate.translator import BUNDLED
 
 
 def invoke(*args: str):
@@ -274,7 +274,7 @@ def test_values_that_are_not_numbers_are_left_out_of_the_curves() -> None:
 
 
 def test_without_a_directory_the_bundled_model_is_described() -> None:
-    page, named = invoke("info").stdout, invoke("info", str(BUNDLED)).stdout
+    page, named = invoke("info").stdout, invoke("info", str(model_path())).stdout
     assert page == named
     assert re.search(r"model\.safetensors +[\d,]+  ok\n", page)
 

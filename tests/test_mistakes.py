@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import transduce
 from transduce.cli import main
+from transduce.model_names import model_path
 
 SECONDS = 30  # a case takes far less; under load a machine may be slow
 LONG = "x" * 300  # no file system takes a name of this length
@@ -443,7 +444,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "utf16.txt").write_bytes("a\nb\nc\n".encode("utf-16"))
     (place / "fake.gz").write_bytes(b"\x1f\x8b not gzip")
     (place / "cut.txt.gz").write_bytes(gzip.compress(os.urandom(5000))[:-100])
-    (place / "model").symlink_to(Path(transduce.__file__).with_name("bundled"))
+    (place / "model").symlink_to(model_path())
     digits.write(place / "pairs.tsv", digits.pairs(120, seed=1))
     done = run("train", str(place / "run"), "--train", str(place / "pairs.tsv"), *SETTINGS)
     assert done.exit_code == 0, done.stderr

@@ -101,10 +101,10 @@ def train(
 @click.option(
     "--model",
     "models",
-    type=PATH,
+    metavar="MODEL",
     multiple=True,
     required=True,
-    help="Model directory; may be given several times.",
+    help=f"{options.MODEL}; may be given several times.",
 )
 @against("huggingface,ctranslate2")
 @click.option("--input", "source", type=PATH, help=f"Lines to translate {DEFAULT_TEXT}.")
@@ -119,7 +119,7 @@ def train(
 @output_file
 @as_json
 def translate(
-    models: tuple[Path, ...],
+    models: tuple[str, ...],
     peers: list[str],
     source: Path | None,
     ref: Path | None,
@@ -139,10 +139,12 @@ def translate(
     from transduce.bench.text import find_sentences
     from transduce.bench.translate import bench_translate, check_systems
     from transduce.exchange.huggingface import write_huggingface
+    from transduce.model_names import model_path
 
-    check_systems(models, peers)
+    paths = [model_path(model, log=options.log) for model in models]
+    check_systems(paths, peers)
     report = bench_translate(
-        models,
+        paths,
         peers,
         find_sentences(source, ref, lines),
         beam,

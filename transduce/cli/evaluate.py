@@ -21,7 +21,7 @@ FILE = click.Path(allow_dash=True)
 @decoding
 @searching
 @click.option("--translations", type=FILE, help="Score these translations instead of translating.")
-@click.option("--against", type=FILE, help="Another system's translations, or a model directory.")
+@click.option("--against", type=FILE, help="Another system's translations, or a model.")
 @click.option("--output", type=PATH, help="Save the translations here.")
 @click.option("--record", type=PATH, help="Also write a result record, FILE.json.")
 @click.option("--card", is_flag=True, help="Also write the scores into the model card.")
@@ -36,7 +36,7 @@ def evaluate_command(
     src: str,
     ref: str,
     more: tuple[str, ...],
-    model: Path | None,
+    model: str | None,
     engine: str,
     device: str,
     compute: str,
@@ -70,8 +70,8 @@ def evaluate_command(
     from transduce.evaluate.output import SystemOutput, perplexity, translate, write_text
     from transduce.evaluate.text_checks import check_text
     from transduce.evaluate.tokenised import check_language, language_of
+    from transduce.model_names import is_model, model_path
     from transduce.search import Search
-    from transduce.translate.translator import BUNDLED
 
     if translations and (model or output):
         raise InputError(
@@ -89,10 +89,11 @@ def evaluate_command(
         check_record(record, [*read, *([str(output)] if output else [])])
     elif title and not card:
         raise InputError("--title is for --record or --card: give one of them")
-    rival_model = Path(against) if against and Path(against).is_dir() else None
+    path = None if translations else model_path(model, log=log)
+    rival_model = model_path(against, log=log) if against and is_model(against) else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
     load = partial(open_translator, engine=engine, device=device, compute=compute)
-    translator = None if translations else load(model)
+    translator = None if path is None else load(path)
     rival = load(rival_model) if rival_model else None
 
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
@@ -122,22 +123,22 @@ def evaluate_command(
         if translator:
             likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size, log)
         scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
-    used = str(model or "bundled") if translator else None
+    used = model or "en-de" if path else None
     evaluation = report.Evaluation(
         used or str(translations), used, ours, scores, likelihood, comparison
     )
     if record:
         from transduce.evaluate.record import System, record_of, write_record
 
-        system = System(model or BUNDLED, search) if translator else None
+        system = System(path, search) if path else None
         facts = report.facts_of(evaluation)
         name, today = record.stem, datetime.now(UTC).date()
         found = record_of(name, title or name, facts, src, (ref, *more), system, today)
         write_record(record, found)
-    if card and model:
+    if card and path:
         from transduce.evaluate.card import write_scores
 
-        write_scores(model, title or Path(ref).name, evaluation, search)
+        write_scores(path, title or Path(ref).name, evaluation, search)
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 

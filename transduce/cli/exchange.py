@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import PATH, log
+from transduce.cli.options import MODEL, PATH, log
 from transduce.errors import ModelError
 
 
@@ -51,16 +51,18 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     help="The toolkit.",
 )
 @click.argument("out", type=PATH)
-@click.option("--model", type=PATH, required=True, help="Model directory.")
+@click.option("--model", metavar="MODEL", required=True, help=f"{MODEL}.")
 @click.option(
     "--sentences",
     type=PATH,
     help="Lines to translate for the comparison, instead of built-in sentences.",
 )
-def export_command(target: str, out: Path, model: Path, sentences: Path | None) -> None:
+def export_command(target: str, out: Path, model: str, sentences: Path | None) -> None:
     """Convert a model for another toolkit; nothing is written if its results differ."""
+    from transduce.model_names import model_path
+
     _require_empty(out)
-    EXPORTS[target](model, out, sentences)
+    EXPORTS[target](model_path(model, log=log), out, sentences)
 
 
 def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:

@@ -1,10 +1,8 @@
 """`transduce explain`: equation 1, step by step."""
 
-from pathlib import Path
-
 import click
 
-from transduce.cli.options import PATH, as_json, at_least_one
+from transduce.cli.options import as_json, at_least_one, log, model_option
 
 
 @click.command("explain", short_help="Compute equation 1 step by step on a sentence.")
@@ -20,7 +18,7 @@ from transduce.cli.options import PATH, as_json, at_least_one
 )
 @click.option("--target", help="The decoder's input (for decoder and cross).")
 @click.option("--from", "word", help="The query word whose row is computed in detail.")
-@click.option("--model", type=PATH, help="Model directory [default: the bundled model].")
+@model_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
@@ -34,7 +32,7 @@ def explain_command(
     kind: str,
     target: str | None,
     word: str | None,
-    model: Path | None,
+    model: str | None,
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -44,12 +42,12 @@ def explain_command(
     """
     from transduce import explain
     from transduce.errors import InputError
-    from transduce.translate.translator import model_path
+    from transduce.model_names import model_path
 
     if model and seed is not None:
         raise InputError("--seed creates a random model: leave out --model or --seed")
     if seed is None:
-        example = explain.of_model(model_path(model), text, target)
+        example = explain.of_model(model_path(model, log=log), text, target)
     else:
         example = explain.example(text, target, seed)
     worked = explain.work_out(example, kind, layer, head)

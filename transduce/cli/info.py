@@ -1,31 +1,35 @@
 """`transduce info`: a description of a model directory or a run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from transduce.cli.options import PATH, NewFile, as_json
+from transduce.cli.options import NewFile, as_json, log
+
+if TYPE_CHECKING:
+    from transduce.directory import Description
 
 
 @click.command("info", short_help="Describe a model directory or a run.")
-@click.argument("directory", type=PATH, required=False)
+@click.argument("name", metavar="[MODEL]", required=False)
 @click.option(
     "--output",
     type=NewFile(),
     help="Plot the learning curve of a run to a .svg, .png or .pdf file.",
 )
 @as_json
-def info_command(directory: Path | None, output: Path | None, as_json: bool) -> None:
-    """Describe the model in DIRECTORY: sizes, settings, checksums [default: the bundled model].
+def info_command(name: str | None, output: Path | None, as_json: bool) -> None:
+    """Describe MODEL: languages, sizes, settings, checksums [default: the bundled model en-de].
 
-    If DIRECTORY is a run, print how its training is doing: data, progress, scores, checkpoints and
-    the learning curve.
+    If it is the directory of a run, print how its training is doing: data,
+    progress, scores, checkpoints and the learning curve.
     """
     from transduce.errors import UserError
+    from transduce.model_names import model_path
     from transduce.train.run import is_run
-    from transduce.translate.translator import model_path
 
-    path = model_path(directory)
+    path = model_path(name, log=log)
     if is_run(path):
         _print_run(path, output, as_json)
     elif output is not None:
@@ -64,6 +68,11 @@ def _print_run(directory: Path, output: Path | None, as_json: bool) -> None:
         click.echo("\n" + plots(curves))
 
 
+def _task(description: "Description") -> str:
+    languages = description.source_language, description.target_language
+    return description.task + (f" {languages[0]} → {languages[1]}" if all(languages) else "")
+
+
 def _print_model(directory: Path, as_json: bool) -> None:
     import json
 
@@ -89,7 +98,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
     sizes = [
         (name, f"{size:,}", "ok" if name in model.checksums else "") for name, size in files.items()
     ]
-    title = f"{directory}: {model.description.task}, {model.parameters:,} parameters"
+    title = f"{directory}: {_task(model.description)}, {model.parameters:,} parameters"
     click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
     for name, value in settings.items():
         click.echo(f"  {name} = {value}")

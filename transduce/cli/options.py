@@ -47,6 +47,8 @@ class NewFile(click.Path):
 
 
 PATH = click.Path(path_type=Path)
+MODEL = "A model directory, or the name of a bundled model"
+model_option = click.option("--model", metavar="MODEL", help=f"{MODEL} [default: en-de].")
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)
 batch_size = click.IntRange(1, LARGEST_BATCH)
@@ -58,7 +60,9 @@ def log(message: str) -> None:
     click.echo(message, err=True)
 
 
-def open_translator(model: Path | None, engine: str, device: str, compute: str) -> "Translator":
+def open_translator(
+    model: Path | str | None, engine: str, device: str, compute: str
+) -> "Translator":
     """The translator of a command; as the process is its own, torch may keep freed memory."""
     from transduce.machine import keep_memory
     from transduce.translate.translator import Translator
@@ -177,7 +181,7 @@ def resolve_training(
 def decoding(command: Command) -> Command:
     """--model, --engine, --device, --compute and --batch-size."""
     options = [
-        click.option("--model", type=PATH, help="Model directory [default: the bundled model]."),
+        model_option,
         click.option(
             "--engine",
             type=click.Choice(["auto", "torch", "ctranslate2"]),

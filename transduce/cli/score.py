@@ -23,7 +23,7 @@ FILE = click.Path(path_type=Path, allow_dash=True)
 def score_command(
     src: Path,
     tgt: Path,
-    model: Path | None,
+    model: str | None,
     engine: str,
     device: str,
     compute: str,

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 @click.option("--output", type=PATH, help="Write the translations to this file.")
 @click.option("--resume", is_flag=True, help="Continue an incomplete --output.")
 @decoding
+@click.option(
+    "--to", metavar="CODE", help="Target language of a bundled model [default: de, from English]."
+)
 @searching
 @click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
 @click.option("--prefix", default="", help="Every translation must begin with this text.")
@@ -50,11 +53,12 @@ def translate_command(
     source: Path | None,
     output: Path | None,
     resume: bool,
-    model: Path | None,
+    model: str | None,
     engine: str,
     device: str,
     compute: str,
     batch_size: int,
+    to: str | None,
     beam: int,
     alpha: float,
     penalty: str,
@@ -72,7 +76,9 @@ def translate_command(
     translated and its other fields are kept. With --n-best, an output line is the number of the
     input line, a translation and its score, separated by " ||| ".
     """
+    from transduce.model_names import bundled_hint, model_path
     from transduce.search import Search
+    from transduce.translate.language import mostly
     from transduce.translate.lines import OutputFile, chunks
     from transduce.translate.options import TranslateOptions
     from transduce.translate.progress import Progress
@@ -98,7 +104,8 @@ def translate_command(
     )
     if not text:
         _check_source(source)
-    translator = open_translator(model, engine, device, compute)
+    translator = open_translator(model_path(model, to, log), engine, device, compute)
+    unasked = model is None and to is None
     with ExitStack() as stack:
         lines, ready = _lines(text, source, stack)
         records = (_record(line, as_json) for line in lines)
@@ -108,6 +115,9 @@ def translate_command(
         number = out.done if out else 0
         progress = stack.enter_context(Progress(quiet=bool(text)))
         for some in chunks(records, CHUNK, ready):
+            if unasked and mostly("de", (record["text"] for record in some)):
+                log(f"the text is German, but the model translates English{bundled_hint('de')}")
+                unasked = False
             results = translator.results([record["text"] for record in some], options)
             for record, result in zip(some, results, strict=True):
                 for line in _written(number, record, result, options, as_json):

@@ -7,8 +7,8 @@ from pathlib import Path
 from transduce.directory import ModelDirectory
 from transduce.engines import Engine, Ids, Request
 from transduce.engines.router import Router, open_engine
-from transduce.errors import ModelError
 from transduce.log import Log, silent
+from transduce.model_names import model_path
 from transduce.search import Hypothesis, Search
 from transduce.tokenizer import TokenizerLike
 from transduce.translate.guards import flags_of
@@ -17,7 +17,6 @@ from transduce.translate.lines import chunks, clean
 from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.plan import Plan, Unit, plan_texts
 
-BUNDLED = Path(__file__).parents[1] / "bundled"
 MAX_LENGTH = 256  # source tokens, if the model directory does not specify it
 LONGEST = 4096  # tokens per side for scoring: memory grows with the square of the length
 REPAIR_BEAM = 8  # minimum beam of a retry
@@ -25,19 +24,12 @@ REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines per call of the engine
 
 
-def model_path(directory: Path | str | None) -> Path:
-    """The path of a model directory, by default of the bundled one."""
-    if directory is None and not (BUNDLED / "config.json").is_file():
-        raise ModelError("this installation has no bundled model: give one with --model")
-    return BUNDLED if directory is None else Path(directory)
-
-
 class Translator:
     """Translates texts in three steps: plan, search and join.
 
     Calls from several threads at once are safe.
 
-    >>> Translator.load(directory).translate(["A dog runs on the beach."])  # doctest: +SKIP
+    >>> Translator.load("RUN/model").translate(["A dog runs on the beach."])  # doctest: +SKIP
     ['Ein Hund läuft am Strand.']
     """
 
@@ -55,20 +47,21 @@ class Translator:
     @classmethod
     def load(
         cls,
-        directory: Path | str | None = None,
+        model: Path | str | None = None,
         *,
         engine: str = "auto",
         device: str = "auto",
         compute: str = "auto",
         log: Log = silent,
     ) -> "Translator":
-        """The translator of a model directory, or of the bundled one."""
-        model = ModelDirectory.open(model_path(directory))
+        """The translator of a model: a directory, or a bundled one such as "en-de", the default."""
+        directory = ModelDirectory.open(model_path(model, log=log))
+        config = directory.config
         return cls(
-            model.tokenizer,
-            open_engine(model, engine=engine, device=device, compute=compute, log=log),
-            model.description.max_length,
-            model.config.max_positions - 1 if model.config.positions == "learned" else LONGEST,
+            directory.tokenizer,
+            open_engine(directory, engine=engine, device=device, compute=compute, log=log),
+            directory.description.max_length,
+            config.max_positions - 1 if config.positions == "learned" else LONGEST,
         )
 
     def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:

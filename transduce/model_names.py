@@ -1,0 +1,59 @@
+"""What users name as MODEL: a model directory, or a bundled model."""
+
+import re
+from pathlib import Path
+
+from transduce.errors import ModelError
+from transduce.log import Log, silent
+
+BUNDLED = Path(__file__).with_name("bundled")  # one directory for each language pair
+DEFAULT_TARGET = "de"
+
+
+def bundled_models() -> dict[str, Path]:
+    """The bundled models by language pair, such as "en-de"."""
+    return {file.parent.name: file.parent for file in sorted(BUNDLED.glob("*-*/config.json"))}
+
+
+def model_path(name: Path | str | None = None, to: str | None = None, log: Log = silent) -> Path:
+    """The directory of the model that a user names, by default of a bundled one.
+
+    An existing directory precedes a bundled model of the same name. `to` is the target language
+    of a bundled model.
+    """
+    if name is None:
+        return _bundled_for(DEFAULT_TARGET if to is None else to)
+    if to is not None:
+        raise ModelError(f"--to {to} chooses a bundled model: leave out --to or --model")
+    path, bundled = Path(name), bundled_models()
+    if path.is_dir() or not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", str(name)):
+        return path
+    if str(name) not in bundled:
+        raise ModelError(f"no model directory {name}, and no bundled model; {_listed(bundled)}")
+    return bundled[str(name)]
+
+
+def bundled_hint(source: str) -> str:
+    """The end of a message about a text in this language: how to translate it."""
+    bundled = bundled_models()
+    targets = [name.split("-")[1] for name in bundled if name.startswith(f"{source}-")]
+    return f": add --to {targets[0]}" if targets else f"; {_listed(bundled)}"
+
+
+def is_model(name: str) -> bool:
+    """Whether a name that may also be a text file names a model."""
+    return Path(name).is_dir() or (not Path(name).exists() and name in bundled_models())
+
+
+def _bundled_for(to: str) -> Path:
+    bundled = bundled_models()
+    if not bundled:
+        raise ModelError("this installation has no bundled model: give one with --model")
+    for name, path in bundled.items():
+        if name.rpartition("-")[2] == to.lower():
+            return path
+    raise ModelError(f"there is no bundled model that translates into {to!r}; {_listed(bundled)}")
+
+
+def _listed(bundled: dict[str, Path]) -> str:
+    return f"bundled: {', '.join(bundled)}; give another model with --model"
