@@ -49,38 +49,73 @@ class ModelConfig(Section):
 
     section: ClassVar[str] = "model"
 
-    kind: Literal["transformer"] = "transformer"
-    vocab_size: Size = 37_000
-    target_vocab_size: Size | None = None  # None: one vocabulary for both languages, §5.1
-    d_model: Width = 512
-    d_ff: Size = 2048
-    n_heads: Width = 8
-    d_k: Width | None = None  # None: d_model / n_heads
-    d_v: Width | None = None  # None: d_model / n_heads
-    n_layers: Layers = 6
-    n_encoder_layers: Layers | None = None  # None: n_layers
-    n_decoder_layers: Layers | None = None  # None: n_layers
+    kind: Literal["transformer"] = Field("transformer", description="The kind of network")
+    vocab_size: Size = Field(
+        37_000,
+        description="Size of the shared vocabulary; training sets it to what was learned (§5.1)",
+    )
+    target_vocab_size: Size | None = Field(
+        None, description="Size of the target vocabulary; none: one for both languages (§5.1)"
+    )
+    d_model: Width = Field(
+        512, description="Width of the embeddings and of every sub-layer's output (§3.1)"
+    )
+    d_ff: Size = Field(2048, description="Inner width of the feed-forward networks (§3.3)")
+    n_heads: Width = Field(8, description="Heads of multi-head attention, h in the paper (§3.2.2)")
+    d_k: Width | None = Field(
+        None, description="Width of a head's queries and keys; none: d_model / n_heads (§3.2.2)"
+    )
+    d_v: Width | None = Field(
+        None, description="Width of a head's values; none: d_model / n_heads (§3.2.2)"
+    )
+    n_layers: Layers = Field(
+        6, description="Layers of the encoder and of the decoder, N in the paper (§3.1)"
+    )
+    n_encoder_layers: Layers | None = Field(
+        None, description="Layers of the encoder; none: n_layers"
+    )
+    n_decoder_layers: Layers | None = Field(
+        None, description="Layers of the decoder; none: n_layers"
+    )
 
-    p_drop: Probability = 0.1  # on every sub-layer output and on the embedding sums, §5.4
-    p_drop_attention: Probability = 0.0
-    p_drop_relu: Probability = 0.0
+    p_drop: Probability = Field(
+        0.1, description="Dropout on the output of every sub-layer and on the embedding sums (§5.4)"
+    )
+    p_drop_attention: Probability = Field(0.0, description="Dropout on the attention weights")
+    p_drop_relu: Probability = Field(
+        0.0, description="Dropout after the activation of the feed-forward networks"
+    )
 
-    norm: Literal["post", "pre"] = "post"
-    norm_eps: Positive = 1e-5
-    activation: Literal["relu", "gelu", "silu"] = "relu"
-    attention: Literal["scaled", "unscaled", "additive"] = "scaled"
-    attention_bias: bool = True
-    neighbourhood: Size | None = None  # r of restricted self-attention, Table 1
+    norm: Literal["post", "pre"] = Field(
+        "post",
+        description="LayerNorm after each residual connection, or before each sub-layer (§3.1)",
+    )
+    norm_eps: Positive = Field(1e-5, description="ε of LayerNorm")
+    activation: Literal["relu", "gelu", "silu"] = Field(
+        "relu", description="Activation of the feed-forward networks (§3.3)"
+    )
+    attention: Literal["scaled", "unscaled", "additive"] = Field(
+        "scaled", description="Score of a query and a key: q·k/√d_k, q·k or additive (§3.2.1)"
+    )
+    attention_bias: bool = Field(True, description="Biases of the four attention projections")
+    neighbourhood: Size | None = Field(
+        None, description="r of restricted self-attention; none: a query sees every position (§4)"
+    )
 
-    positions: Positions = "sinusoidal"
-    max_positions: Size = 512  # of learned positions
-    share_embeddings: Literal["all", "target", "none"] = "all"  # target: with the pre-softmax layer
-    scale_embeddings: bool = True  # × √d_model, §3.4
-    output_bias: bool = False
+    positions: Positions = Field(
+        "sinusoidal",
+        description="Positional encoding; the other sinusoids are those of other toolkits (§3.5)",
+    )
+    max_positions: Size = Field(512, description="Longest sequence with learned positions (§3.5)")
+    share_embeddings: Literal["all", "target", "none"] = Field(
+        "all", description="Which embeddings share the matrix of the pre-softmax layer (§3.4)"
+    )
+    scale_embeddings: bool = Field(True, description="Multiply embeddings by √d_model (§3.4)")
+    output_bias: bool = Field(False, description="Bias of the pre-softmax layer")
 
-    pad_id: Id = 0
-    bos_id: Id = 1  # first input of the decoder: its inputs are the outputs offset by one, §3.1
-    eos_id: Id = 2
+    pad_id: Id = Field(0, description="Token id of padding")
+    bos_id: Id = Field(1, description="Token id of the decoder's first input (§3.1)")
+    eos_id: Id = Field(2, description="Token id of the end of a sentence")
 
     def model_post_init(self, _context: Any, /) -> None:
         for name in ("d_k", "d_v"):
@@ -149,11 +184,20 @@ class DataConfig(Section):
 
     section: ClassVar[str] = "data"
 
-    vocab_size: Size = 37_000  # shared by source and target; smaller if the corpus is too small
-    max_length: Size = 256  # tokens per side; longer pairs are dropped and counted
-    max_ratio: Positive = 3.0  # longer side ÷ shorter side, in characters
-    drop_identical: bool = True
-    drop_duplicates: bool = True
+    vocab_size: Size = Field(
+        37_000,
+        description="Size of the shared byte-pair vocabulary; less if the corpus is small (§5.1)",
+    )
+    max_length: Size = Field(
+        256,
+        description="Longest sentence in tokens; pairs with a longer side are dropped and counted",
+    )
+    max_ratio: Positive = Field(
+        3.0,
+        description="Largest ratio of the sides' lengths in characters; other pairs are dropped",
+    )
+    drop_identical: bool = Field(True, description="Drop pairs with the same text on both sides")
+    drop_duplicates: bool = Field(True, description="Drop pairs that have occurred before")
 
 
 class TrainConfig(Section):
@@ -161,26 +205,56 @@ class TrainConfig(Section):
 
     section: ClassVar[str] = "train"
 
-    steps: Count = 100_000
-    seed: Id = 1
-    tokens_per_batch: Count = 25_000  # tokens per side of a batch, over all processes
-    accumulate: Size = 1  # batches whose gradients are accumulated before a step
-    warmup_steps: Count = 4000
-    lr_factor: Positive = 1.0  # factor of the learning rate of equation 3
-    label_smoothing: Probability = 0.1
-    clip_norm: Positive | None = None  # None: no gradient clipping
-    ema: Probability = 0.0  # decay of the exponential moving average of the weights; 0: none
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # bfloat16 on GPUs that support it
-    compile: bool = False
+    steps: Count = Field(100_000, description="Updates of the weights (§5.2)")
+    seed: Id = Field(
+        1, description="Seed of the initial weights, the order of the batches and dropout"
+    )
+    tokens_per_batch: Count = Field(
+        25_000,
+        description="Tokens per side of a batch, padding included, over all processes (§5.1)",
+    )
+    accumulate: Size = Field(
+        1, description="Batches whose gradients are accumulated before an update"
+    )
+    warmup_steps: Count = Field(
+        4000, description="Steps with a rising learning rate; then it falls with 1/√step (§5.3)"
+    )
+    lr_factor: Positive = Field(1.0, description="Factor of the learning rate of equation 3 (§5.3)")
+    label_smoothing: Probability = Field(
+        0.1, description="ε_ls: the probability that the loss spreads over all other tokens (§5.4)"
+    )
+    clip_norm: Positive | None = Field(
+        None, description="Largest norm of the gradient; none: no clipping"
+    )
+    ema: Probability = Field(
+        0.0,
+        description="Decay of a moving average of the weights, which becomes the model; 0: none",
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="dtype of matrix products; auto is bfloat16 on GPUs that support it"
+    )
+    compile: bool = Field(False, description="Compile the network with torch.compile")
 
-    log_steps: Count = 50
-    validate_steps: Count = 1000
-    bleu_sentences: Id = 200  # validation sentences translated at each validation
-    patience: Size | None = None  # early stopping after this many validations without improvement
-    checkpoint_steps: Count = 1500  # 10 minutes of the paper's base model
-    checkpoint_minutes: Positive | None = None  # also a checkpoint after this many minutes
-    keep: Size = 5  # last checkpoints to keep
-    average: Size = 5  # last checkpoints averaged for the final model, §6.1
+    log_steps: Count = Field(50, description="Steps between two lines of progress")
+    validate_steps: Count = Field(1000, description="Steps between two validations")
+    bleu_sentences: Id = Field(
+        200, description="Validation sentences translated at each validation; 0: perplexity only"
+    )
+    patience: Size | None = Field(
+        None,
+        description="Stop after this many validations without a better perplexity; none: never",
+    )
+    checkpoint_steps: Count = Field(
+        1500,
+        description="Steps between two checkpoints: 10 minutes of the paper's base model (§6.1)",
+    )
+    checkpoint_minutes: Positive | None = Field(
+        None, description="Also save a checkpoint after this many minutes; none: by steps only"
+    )
+    keep: Size = Field(5, description="Last checkpoints to keep")
+    average: Size = Field(
+        5, description="Last checkpoints that are averaged for the final model (§6.1)"
+    )
 
 
 class Config(Section):
