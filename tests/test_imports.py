@@ -93,4 +93,5 @@ def test_nothing_unpickles_or_executes_downloaded_code() -> None:
         text = file.read_text("utf-8")
         for word in ("pickle", "torch.load", "eval(", "exec(", "shell=True", "trust_remote_code"):
             uses = [line for line in text.split("\n") if word in line and ".eval()" not in line]
-            assert not [u for u in uses if "pickled weights" not in u], f"{file}: {uses}"
+            harmless = ("weights_only=True", "from pickle import UnpicklingError")
+            assert not [u for u in uses if not any(x in u for x in harmless)], f"{file}: {uses}"

@@ -10,36 +10,21 @@ from transduce.errors import ModelError
 
 
 @click.command("import", short_help="Convert another toolkit's checkpoint to a model directory.")
-@click.option("--from", "source", type=click.Choice(["huggingface"]), required=True)
+@click.option("--from", "source", type=click.Choice(["huggingface", "marian"]), required=True)
 @click.argument("directory", type=PATH)
 @click.argument("out", type=PATH)
 def import_command(source: str, directory: Path, out: Path) -> None:
     """Convert a Marian or OPUS-MT checkpoint to a transduce model.
 
-    DIRECTORY is what Hugging Face's save_pretrained wrote; OUT becomes a model directory.
+    DIRECTORY has what Hugging Face's save_pretrained wrote (config.json, model.safetensors or
+    pytorch_model.bin, source.spm, target.spm, vocab.json), or with --from marian the content of an
+    archive of OPUS-MT (a .npz file, decoder.yml, source.spm, target.spm, a .yml vocabulary). OUT
+    becomes a model directory.
     """
-    from transduce.directory import write_model
-    from transduce.exchange.huggingface import read_huggingface, read_languages, read_tokenizer
-    from transduce.model import count_parameters
-    from transduce.tokenizer import has_tokenizer
+    from transduce.exchange.imported import import_checkpoint
 
     _require_empty(out)
-    model = read_huggingface(directory)
-    tokenizer = read_tokenizer(directory, model.config) if has_tokenizer(directory) else None
-    card = f"# {out.name}\n\nImported from a Hugging Face Marian model, `{directory.name}`.\n"
-    write_model(
-        out,
-        model,
-        card=card,
-        files=tokenizer.files if tokenizer else None,
-        **read_languages(directory),
-    )
-    log(f"{out}: {count_parameters(model):,} parameters imported")
-    if tokenizer is None:
-        log(f"{directory} has no vocabulary, so {out} can translate token ids only, not text")
-    elif tokenizer.languages:
-        codes = " ".join(tokenizer.languages[:5]) + (" …" if len(tokenizer.languages) > 5 else "")
-        log(f"begin each source with the code of the target language: {codes}")
+    import_checkpoint(source, directory, out, log)
 
 
 @click.command("export", short_help="Convert a model for another toolkit.")

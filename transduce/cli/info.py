@@ -100,6 +100,8 @@ def _print_model(directory: Path, as_json: bool) -> None:
     ]
     title = f"{directory}: {_task(model.description)}, {model.parameters:,} parameters"
     click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
+    if model.description.weights:
+        click.echo(f"Weights: {model.description.weights}\n")
     for name, value in settings.items():
         click.echo(f"  {name} = {value}")
     runs = ", ".join(f"{name} {value}" for name, value in how_it_runs(model).items())

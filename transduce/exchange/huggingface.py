@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -29,6 +30,7 @@ from transduce.exchange.marian import (
     to_marian,
 )
 from transduce.model import Transformer
+from transduce.positions import sinusoids
 from transduce.shapes import parameter_shapes
 from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike
 from transduce.tokenizer.marian import (
@@ -40,6 +42,9 @@ from transduce.tokenizer.marian import (
     UNKNOWN,
     VOCABULARY,
 )
+
+PICKLED = "pytorch_model.bin"
+SAFE_TORCH = "2.6"  # earlier versions could be made to run code by a file of weights
 
 LANGUAGES = {"source_language": "source_lang", "target_language": "target_lang"}
 
@@ -54,13 +59,12 @@ def read_huggingface(directory: Path) -> Transformer:
         )
     try:
         config = config_from_marian(settings, directory)
-    except KeyError as error:
-        raise ModelError(f"{directory / 'config.json'} has no {error}") from None
     except (TypeError, ValueError) as error:
         raise ModelError(
             f"{directory / 'config.json'} is not a Marian configuration: {error}"
         ) from None
     theirs = _read_weights(directory)
+    _check_positions(theirs, config, directory)
     bias = theirs.get("final_logits_bias", torch.zeros(config.decoder_vocab_size)).float().flatten()
     theirs["final_logits_bias"] = bias
     # Hugging Face added a padding symbol to Marian's vocabulary, which would often be the most
@@ -74,7 +78,7 @@ def read_huggingface(directory: Path) -> Transformer:
             name: from_marian(name, lambda keys: _take(theirs, keys, directory)) for name in shapes
         }
     except RuntimeError as error:  # inconsistent shapes
-        raise ModelError(f"{directory / WEIGHTS} cannot be read: {error}") from None
+        raise ModelError(f"{directory}: the weights cannot be read: {error}") from None
     check_shapes({name: weight.shape for name, weight in weights.items()}, shapes, directory)
     model = Transformer(config)
     load_weights(model, weights, directory)
@@ -188,16 +192,44 @@ def _tokenizer_settings(tokenizer: TokenizerLike, languages: Mapping[str, Any]) 
 
 
 def _read_weights(directory: Path) -> dict[str, Tensor]:
-    file = directory / WEIGHTS
-    if not file.is_file():
+    """The tensors of model.safetensors, or else of pytorch_model.bin."""
+    if (directory / WEIGHTS).is_file() or not (directory / PICKLED).is_file():
+        try:
+            return dict(load_file(directory / WEIGHTS))
+        except FileNotFoundError:
+            raise ModelError(f"{directory} has neither {WEIGHTS} nor {PICKLED}") from None
+        except (SafetensorError, OSError) as error:
+            raise ModelError(f"{directory / WEIGHTS} cannot be read: {error}") from None
+    file = directory / PICKLED
+    if torch.torch_version.TorchVersion(torch.__version__) < SAFE_TORCH:
         raise ModelError(
-            f"{directory} has no model.safetensors; pickled weights (pytorch_model.bin) are never "
-            "loaded: convert them with Hugging Face's save_pretrained first"
+            f"reading {file} safely needs torch {SAFE_TORCH} or later, but this is "
+            f"{torch.__version__}: pip install --upgrade torch"
         )
     try:
-        return dict(load_file(file))
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{file} cannot be read: {error}") from None
+        found = torch.load(file, map_location="cpu", weights_only=True)  # executes no code
+    except (UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        reason = str(error).strip().split("\n")[0] or "it is incomplete"
+        raise ModelError(
+            f"{file} cannot be read, or has more than weights in it: {reason}"
+        ) from None
+    if not isinstance(found, dict) or not all(isinstance(x, Tensor) for x in found.values()):
+        raise ModelError(f"{file} cannot be read: it is not a mapping of names to tensors")
+    return found
+
+
+def _check_positions(theirs: Mapping[str, Tensor], config: ModelConfig, directory: Path) -> None:
+    """Raises ModelError if a stored table of positions, which older files have, is not ours."""
+    for stack in ("encoder", "decoder"):
+        table = theirs.get(f"model.{stack}.embed_positions.weight")
+        if table is None:
+            continue
+        ours = torch.from_numpy(sinusoids(0, len(table), config.d_model, config.positions))
+        if table.shape != ours.shape or (table.float() - ours).abs().max() > 1e-2:  # float16
+            raise ModelError(
+                f"{directory}: the position embeddings of the {stack} are not the sinusoids "
+                "of Marian: learned positions are not supported"
+            )
 
 
 def _take(theirs: Mapping[str, Tensor], keys: tuple[str, ...], directory: Path) -> Tensor:
@@ -205,7 +237,7 @@ def _take(theirs: Mapping[str, Tensor], keys: tuple[str, ...], directory: Path) 
     for key in keys:
         if key in theirs:
             return theirs[key]
-    raise ModelError(f"{directory / WEIGHTS} has no {keys[0]}")
+    raise ModelError(f"{directory}: the weights have no {keys[0]}")
 
 
 def _read_optional(directory: Path, name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Marian lays its sinusoids out with all sines before all cosines. A model with th
 becomes Marian's, exactly, by the same reordering of every vector of width d_model.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,35 @@ from transduce.directory.network import weights_of
 from transduce.errors import ModelError
 from transduce.model import Transformer
 
+# MarianConfig's values of what a config.json may leave out.
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 58101,
+    "d_model": 1024,
+    "encoder_layers": 12,
+    "decoder_layers": 12,
+    "encoder_ffn_dim": 4096,
+    "decoder_ffn_dim": 4096,
+    "encoder_attention_heads": 16,
+    "decoder_attention_heads": 16,
+    "activation_function": "gelu",
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "scale_embedding": False,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+    "decoder_start_token_id": 58100,
+    "pad_token_id": 58100,
+    "eos_token_id": 0,
+}
+# Older versions had variants of the network: the values of every Marian model.
+FIXED = {
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+    "add_bias_logits": False,
+    "static_position_embeddings": True,
+}
 ACTIVATIONS: dict[str, Literal["relu", "gelu", "silu"]] = {
     "swish": "silu",
     "silu": "silu",
@@ -43,14 +73,17 @@ ATTENTIONS = {"self_attention.qkv": "self_attn", "cross_attention.qkv": "encoder
 
 def config_from_marian(settings: Mapping[str, Any], where: Path) -> ModelConfig:
     """Our settings from Marian's; raises ModelError if they are not supported."""
+    settings = {**DEFAULTS, **settings}
+    for name, value in FIXED.items():
+        if settings.get(name, value) != value:
+            raise ModelError(f"{where}: {name} = {json.dumps(settings[name])} is not supported")
     for side in ("ffn_dim", "attention_heads"):
         if settings[f"encoder_{side}"] != settings[f"decoder_{side}"]:
             raise ModelError(f"{where}: encoder_{side} and decoder_{side} differ: not supported")
-    activation = settings.get("activation_function", "gelu")
+    activation = settings["activation_function"]
     if activation not in ACTIVATIONS:
         raise ModelError(f"{where}: activation_function {activation!r} is not supported")
-    shared = settings.get("share_encoder_decoder_embeddings", True)
-    tied = settings.get("tie_word_embeddings", True)
+    shared, tied = settings["share_encoder_decoder_embeddings"], settings["tie_word_embeddings"]
     source, target = settings["vocab_size"], settings.get("decoder_vocab_size")
     return ModelConfig(
         vocab_size=source,
@@ -60,14 +93,14 @@ def config_from_marian(settings: Mapping[str, Any], where: Path) -> ModelConfig:
         n_heads=settings["encoder_attention_heads"],
         n_encoder_layers=settings["encoder_layers"],
         n_decoder_layers=settings["decoder_layers"],
-        p_drop=float(settings.get("dropout", 0.1)),
-        p_drop_attention=float(settings.get("attention_dropout", 0.0)),
-        p_drop_relu=float(settings.get("activation_dropout", 0.0)),
+        p_drop=float(settings["dropout"]),
+        p_drop_attention=float(settings["attention_dropout"]),
+        p_drop_relu=float(settings["activation_dropout"]),
         activation=ACTIVATIONS[activation],
         norm_eps=NORM_EPS,
         positions="sinusoidal-concatenated",
         share_embeddings=("all" if shared else "target") if tied else "none",
-        scale_embeddings=settings.get("scale_embedding", False),
+        scale_embeddings=settings["scale_embedding"],
         output_bias=True,
         pad_id=settings["pad_token_id"],
         bos_id=settings["decoder_start_token_id"],
