@@ -333,12 +333,19 @@ MISTAKES = {
         average run --note missing.md                        | missing.md
         average run --note dir                               | dir
         average run --note binary.bin                        | binary.bin
-        import --from marian hf out                          | --from
+        import --from fairseq hf out                          | --from
         import --from huggingface missing out                | missing
         import --from huggingface file out                   | file
         import --from huggingface dir out                    | dir
         import --from huggingface full out                   | full
         import --from huggingface hf-broken out              | hf-broken
+        import --from marian hf-broken out                   | hf-broken has no file of weights
+        import --from marian missing out                     | no directory missing
+        translate --to xx hello                              | 'xx'; bundled: en-de
+        translate --to de --model model hello                | leave out --to or --model
+        translate --model xx-yy hello                        | no bundled model; bundled: en-de
+        translate --model hf:name hello                      | hf:name is not hf:ORG/NAME
+        info hf:../../x                                      | hf:../../x is not hf:ORG/NAME
         import --from huggingface hf-deep out                | nested too deeply
         import --from huggingface hf-other out               | hf-other
         import --from huggingface hf-empty out               | hf-empty

@@ -96,7 +96,7 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
         assert kept["note"].is_file()
         assert kept["last"] <= resolve(chosen["preset"], chosen["config"]).train.keep
     chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
-    assert chosen["model"] == Path("runs") / name / "model"
+    assert chosen["model"] == f"runs/{name}/model"
     assert chosen["record"] == Path("results") / f"{name}.json"
     assert (chosen["beam"], chosen["alpha"]) == (4, 0.6)
     assert language_of(chosen["ref"]) == name[-2:]

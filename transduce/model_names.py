@@ -1,4 +1,4 @@
-"""What users name as MODEL: a model directory, or a bundled model."""
+"""What users name as MODEL: a directory, a bundled model, or one of the Hugging Face hub."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ from transduce.log import Log, silent
 
 BUNDLED = Path(__file__).with_name("bundled")  # one directory for each language pair
 DEFAULT_TARGET = "de"
+PREFIX = "hf:"
 
 
 def bundled_models() -> dict[str, Path]:
@@ -18,13 +19,17 @@ def bundled_models() -> dict[str, Path]:
 def model_path(name: Path | str | None = None, to: str | None = None, log: Log = silent) -> Path:
     """The directory of the model that a user names, by default of a bundled one.
 
-    An existing directory precedes a bundled model of the same name. `to` is the target language
-    of a bundled model.
+    `hf:ORG/NAME[@REVISION]` is fetched from the hub, once. An existing directory precedes a
+    bundled model of the same name. `to` is the target language of a bundled model.
     """
     if name is None:
         return _bundled_for(DEFAULT_TARGET if to is None else to)
     if to is not None:
         raise ModelError(f"--to {to} chooses a bundled model: leave out --to or --model")
+    if str(name).startswith(PREFIX):
+        from transduce.exchange.hub import fetch
+
+        return fetch(str(name), log)
     path, bundled = Path(name), bundled_models()
     if path.is_dir() or not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", str(name)):
         return path
@@ -42,7 +47,9 @@ def bundled_hint(source: str) -> str:
 
 def is_model(name: str) -> bool:
     """Whether a name that may also be a text file names a model."""
-    return Path(name).is_dir() or (not Path(name).exists() and name in bundled_models())
+    if name.startswith(PREFIX) or Path(name).is_dir():
+        return True
+    return name in bundled_models() and not Path(name).exists()
 
 
 def _bundled_for(to: str) -> Path:

@@ -21,6 +21,7 @@ EXTRAS = {
     "sacremoses": "evaluate",
     "matplotlib": "figures",
     "transformers": "huggingface",
+    "huggingface_hub": "huggingface",
 }
 
 # In the order of the help text.

@@ -47,7 +47,7 @@ class NewFile(click.Path):
 
 
 PATH = click.Path(path_type=Path)
-MODEL = "A model directory, or the name of a bundled model"
+MODEL = "A model directory, the name of a bundled model, or hf:ORG/NAME[@REVISION]"
 model_option = click.option("--model", metavar="MODEL", help=f"{MODEL} [default: en-de].")
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)

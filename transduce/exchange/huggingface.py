@@ -17,7 +17,7 @@ from transduce.directory import read_json
 from transduce.directory.model import WEIGHTS, check_vocabulary
 from transduce.directory.network import load_weights
 from transduce.directory.weights import check_shapes
-from transduce.errors import ModelError
+from transduce.errors import ConfigError, ModelError
 from transduce.exchange.huggingface_comparison import SEARCHES, SENTENCES, compare
 from transduce.exchange.marian import (
     FORBIDDEN,
@@ -59,7 +59,7 @@ def read_huggingface(directory: Path) -> Transformer:
         )
     try:
         config = config_from_marian(settings, directory)
-    except (TypeError, ValueError) as error:
+    except (ConfigError, TypeError, ValueError) as error:
         raise ModelError(
             f"{directory / 'config.json'} is not a Marian configuration: {error}"
         ) from None

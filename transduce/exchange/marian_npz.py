@@ -18,7 +18,7 @@ import torch
 from transduce.config import ModelConfig
 from transduce.directory.network import load_weights
 from transduce.directory.weights import check_shapes
-from transduce.errors import ModelError
+from transduce.errors import ConfigError, ModelError
 from transduce.exchange.marian import FORBIDDEN
 from transduce.exchange.marian_vocabulary import find_vocabularies, read_vocabularies
 from transduce.exchange.yaml_files import as_list, parse_yaml, read_yaml
@@ -177,6 +177,8 @@ def _config(
         )
     except KeyError as error:
         raise ModelError(f"{SETTINGS} of {file} has no {error}") from None
+    except ConfigError as error:
+        raise ModelError(f"{file}: {error}") from None
 
 
 def _embedding(arrays: Arrays, stack: str, file: Path) -> np.ndarray:
