@@ -225,7 +225,7 @@ def test_a_missing_network_is_one_sentence(server, monkeypatch) -> None:
     assert done.exit_code == 2
     assert re.fullmatch(
         rf"transduce: {NAME} was not fetched: the hub cannot be reached \(.*\); "
-        r"the same command continues the download\n",
+        r"the same command continues with the files that are missing\n",
         done.stderr,
     )
 
@@ -265,12 +265,12 @@ def test_an_interrupted_download_is_one_sentence_and_continues(server) -> None:
     done = run("info", NAME)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"fetching {NAME} (once)\ntransduce: {NAME} was not fetched")
-    assert done.stderr.endswith("; the same command continues the download\n")
+    assert done.stderr.endswith("; the same command continues with the files that are missing\n")
     assert done.stderr.count("\n") == 2
+    assert [r for r in server.requests if "pytorch_model.bin bytes=" in r]  # it was tried again
     server.drop = ""
     server.requests.clear()
     assert run("info", NAME).exit_code == 0
-    assert [r for r in server.requests if "pytorch_model.bin bytes=" in r]
     assert server.fetched() == {"pytorch_model.bin"}
 
 

@@ -64,7 +64,7 @@ def fetch(name: str, log: Log = silent) -> Path:
         return path
     from transduce.exchange.imported import import_checkpoint
 
-    download = path.with_name(f"{path.name}.download")  # an interrupted one is continued here
+    download = path.with_name(f"{path.name}.download")  # keeps complete files
     with _locked(path.with_name(f".{path.name}.lock")):
         if not path.is_dir():
             with _sentences(checkpoint):
@@ -139,7 +139,7 @@ def _explained(error: Exception, checkpoint: Checkpoint) -> Exception:
     from huggingface_hub import errors
 
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    again = "the same command continues the download"
+    again = "the same command continues with the files that are missing"
     match error:
         case errors.GatedRepoError():
             return ModelError(
