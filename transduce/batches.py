@@ -6,7 +6,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -58,11 +58,46 @@ class Batching:
         self.lengths = store.lengths
         self.seed = settings.seed
         self.tokens = settings.tokens_per_batch * settings.accumulate
-        self.micro_batches = max(settings.accumulate, micro_batches_for(store.lengths, self.tokens))
+        self.parts = store.parts
+        lengths = [side[self.rows(0)] for side in self.lengths]
+        self.micro_batches = max(settings.accumulate, micro_batches_for(lengths, self.tokens))
+
+    def rows(self, epoch: int) -> Indices:
+        """The examples of an epoch: all of them, each corpus as often as its weight says."""
+        counts = [part.examples for part in self.parts]
+        return np.concatenate(
+            [
+                start + weighted_rows(part.examples, part.weight, [self.seed, number], epoch)
+                for number, (part, start) in enumerate(
+                    zip(self.parts, accumulate([0, *counts]), strict=False)
+                )
+            ]
+        )
 
     def epoch(self, number: int) -> list[Indices]:
         """The batches of an epoch."""
-        return plan_epoch(self.lengths, self.tokens, self.seed, number, self.micro_batches)
+        rows = self.rows(number)
+        lengths = [side[rows] for side in self.lengths]
+        plan = plan_epoch(lengths, self.tokens, self.seed, number, self.micro_batches)
+        return [rows[batch] for batch in plan]
+
+
+def weighted_rows(examples: int, weight: float, seed: Sequence[int], epoch: int) -> Indices:
+    """The examples of a corpus that an epoch sees: weight · examples of them.
+
+    All epochs together are a sequence of permutations: after any number of epochs, two examples
+    have been seen equally often, or one of them once more. An epoch has at least one example.
+    """
+    if weight == 1:
+        return np.arange(examples)
+    weight = max(weight, 1 / examples)
+    start, end = (int(weight * examples * number) for number in (epoch, epoch + 1))
+    parts = [
+        np.random.default_rng([*seed, number, 1]).permutation(examples)
+        for number in range(start // examples, -(-end // examples))
+    ]
+    first = start - start // examples * examples
+    return np.concatenate(parts)[first : first + end - start]
 
 
 def target_tokens(store: Store, batch: Indices) -> int:
@@ -152,7 +187,7 @@ def padded_tokens(batch: Indices, lengths: Sequence[Lengths]) -> int:
 
 def padding(batches: list[Indices], lengths: Sequence[Lengths]) -> float:
     """The fraction of the tokens of micro-batches that is padding."""
-    filled = sum(int(side.sum()) for side in lengths)
+    filled = sum(int(side[batch].sum()) for side in lengths for batch in batches)
     return 1 - filled / sum(padded_tokens(batch, lengths) for batch in batches if len(batch))
 
 

@@ -1,4 +1,4 @@
-"""The encoded corpus on disk, memory-mapped: it may be larger than memory.
+"""The encoded corpora on disk, memory-mapped: they may be larger than memory.
 
 A directory of `meta.json` and, for each side of the task, `SIDE.ids` (the tokens of all sentences,
 one after the other) and `SIDE.offsets` (where each sentence begins, and the end of the last one).
@@ -11,7 +11,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
@@ -21,8 +22,9 @@ from jaxtyping import Integer
 from pydantic import Field, NonNegativeInt, PositiveInt, TypeAdapter
 
 from transduce import atomic
-from transduce.corpus.filters import Reason, Rules, Tally, check_usable, keep
-from transduce.corpus.pair import Example
+from transduce.corpus.filters import Digests, Reason, Rules, Tally, check_usable, keep
+from transduce.corpus.noise import Kind, add_noise
+from transduce.corpus.pair import Example, Pair
 from transduce.errors import InputError
 from transduce.tokenizer import Tokenizer
 
@@ -31,6 +33,24 @@ OFFSET = np.dtype("<i8")
 
 Ids = Integer[np.ndarray, " tokens"]
 Lengths = Integer[np.ndarray, " examples"]
+Noisy = tuple[Kind | None, Example]  # the kind of noise that made it
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the corpora of a store, whose examples follow those of the corpus before it."""
+
+    name: str
+    weight: Annotated[float, Field(gt=0)]  # how often it is seen per epoch
+    tag: str  # the token before each source, if any
+    examples: PositiveInt  # with those that noise added
+    read: PositiveInt
+    dropped: dict[Reason, NonNegativeInt]
+    noise: dict[Kind, PositiveInt]  # examples added
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(self.read, Counter(self.dropped))
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,7 @@ class Meta:
     read: PositiveInt
     dropped: dict[Reason, NonNegativeInt]
     checksums: dict[str, str]  # SHA-256 of each file; version 1 has none
+    parts: tuple[Part, ...] = ()  # empty in earlier stores, which have one corpus
 
 
 _META = TypeAdapter(Meta)
@@ -72,6 +93,8 @@ class Store:
         self.meta = meta
         self.sides = sides
         self.lengths = tuple(side.lengths for side in sides.values())
+        whole = Part("", 1.0, "", meta.examples, meta.read, meta.dropped, {})
+        self.parts = meta.parts or (whole,)
 
     @classmethod
     def open(cls, directory: Path) -> "Store":
@@ -91,6 +114,26 @@ class Store:
     def __len__(self) -> int:
         return self.meta.examples
 
+    def part(self, number: int) -> "Store":
+        """One of the corpora alone."""
+        part = self.parts[number]
+        end = sum(part.examples for part in self.parts[: number + 1])
+        start = end - part.examples
+        sides = {
+            name: Side(side.ids, side.offsets[start : end + 1], side.lengths[start:end])
+            for name, side in self.sides.items()
+        }
+        tokens = {name: int(side.offsets[-1] - side.offsets[0]) for name, side in sides.items()}
+        meta = replace(
+            self.meta,
+            examples=part.examples,
+            tokens=tokens,
+            read=part.read,
+            dropped=part.dropped,
+            parts=(part,),
+        )
+        return Store(meta, sides)
+
     @property
     def tally(self) -> Tally:
         """How many examples were read, and how many were dropped and why."""
@@ -99,6 +142,25 @@ class Store:
 
 class DamageError(ValueError):
     """The checksum of a file of a store is wrong."""
+
+
+@dataclass(frozen=True)
+class CorpusExamples:
+    """The examples of a corpus to be encoded, and what happens to them."""
+
+    examples: Iterable[Example]
+    name: str = ""
+    weight: float = 1.0
+    tag: str = ""  # a symbol of the vocabulary
+    noise: Mapping[Kind, float] = field(default_factory=dict)  # shares
+    seed: str = ""  # of the noise
+
+    def kept(self, rules: Rules, tally: Tally, seen: Digests) -> Iterator[Noisy]:
+        """The examples that no rule drops, and those that noise adds, with its kind."""
+        fit = keep(self.examples, rules, tally, seen)
+        if not self.noise:
+            return ((None, example) for example in fit)
+        return add_noise((Pair(*example) for example in fit), self.noise, self.seed)
 
 
 def build_store(
@@ -113,28 +175,72 @@ def build_store(
     threads: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Store:
-    """Filters and encodes the examples into a directory, which appears by atomic rename.
+    """Filters and encodes one corpus, see `build_corpora`."""
+    return build_corpora(
+        [CorpusExamples(examples)],
+        tokenizer,
+        directory,
+        max_length,
+        sides=sides,
+        rules=rules,
+        fingerprint=fingerprint,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def build_corpora(
+    corpora: Sequence[CorpusExamples],
+    tokenizer: Tokenizer,
+    directory: Path,
+    max_length: int,
+    *,
+    sides: Sequence[str] = ("source", "target"),
+    rules: Rules | None = None,
+    fingerprint: str = "",
+    threads: int | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Store:
+    """Filters and encodes corpora into a directory, which appears by atomic rename.
 
     Examples of more than `max_length` tokens on a side are dropped as well. Memory does not grow
     with the corpus, except for 20 bytes per example to detect duplicates. `threads` is by default
     the number of cores; `progress` is called with the number of examples read so far.
     """
     rules = rules or Rules()
-    tally = Tally()
+    parts: list[Part] = []
+    seen = Digests()
     dtype: Literal["<u2", "<u4"] = "<u2" if tokenizer.vocab_size <= 2**16 else "<u4"
     with atomic.directory(directory) as aside:
         with ExitStack() as closing:
             writers = [closing.enter_context(_Writer(aside, name, dtype)) for name in sides]
             for writer in writers:
                 writer.offsets.write(bytes(OFFSET.itemsize))  # offset of the first sentence: 0
-            fit = keep(examples, rules, tally)
-            for encoded in _encode_all(fit, tokenizer, max_length, threads or os.cpu_count() or 1):
-                for writer, sentences in zip(writers, encoded.sides, strict=True):
-                    writer.write(sentences)
-                if encoded.too_long:
-                    tally.dropped["too long"] += encoded.too_long
-                progress(tally.read)
-        check_usable(tally)
+            for corpus in corpora:
+                tally, noise, before = Tally(), Counter[Kind](), writers[0].sentences
+                read = sum(part.read for part in parts)
+                kept = corpus.kept(rules, tally, seen)
+                prefix = np.array([tokenizer.symbol_id(corpus.tag)] if corpus.tag else [], np.int32)
+                encode = partial(_encode, tokenizer=tokenizer, prefix=prefix, max_length=max_length)
+                for encoded in _encode_all(kept, encode, threads or os.cpu_count() or 1):
+                    for writer, sentences in zip(writers, encoded.sides, strict=True):
+                        writer.write(sentences)
+                    if encoded.too_long:
+                        tally.dropped["too long"] += encoded.too_long
+                    noise.update(encoded.noise)
+                    progress(read + tally.read)
+                check_usable(tally, corpus.name)
+                parts.append(
+                    Part(
+                        name=corpus.name,
+                        weight=corpus.weight,
+                        tag=corpus.tag,
+                        examples=writers[0].sentences - before,
+                        read=tally.read,
+                        dropped=dict(tally.dropped),
+                        noise=dict(noise),
+                    )
+                )
         meta = Meta(
             version=2,
             examples=writers[0].sentences,
@@ -144,9 +250,10 @@ def build_store(
             fingerprint=fingerprint,
             rules=rules,
             max_length=max_length,
-            read=tally.read,
-            dropped=dict(tally.dropped),
+            read=sum(part.read for part in parts),
+            dropped=dict(sum((Counter(part.dropped) for part in parts), Counter())),
             checksums={name: digest for writer in writers for name, digest in writer.checksums()},
+            parts=tuple(parts),
         )
         (aside / "meta.json").write_bytes(_META.dump_json(meta, indent=2) + b"\n")
     return Store.open(directory)
@@ -155,32 +262,43 @@ def build_store(
 @dataclass(frozen=True)
 class _Encoded:
     sides: list[list[np.ndarray]]
-    too_long: int
+    too_long: int  # without those that noise added
+    noise: Counter[Kind]
 
 
 def _encode_all(
-    examples: Iterable[Example], tokenizer: Tokenizer, max_length: int, threads: int
+    examples: Iterable[Noisy], encode: Callable[[list[Noisy]], _Encoded], threads: int
 ) -> Iterator[_Encoded]:
     """Encodes the examples in order, in chunks, with several threads."""
     examples = iter(examples)
     waiting: deque[Future[_Encoded]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         while chunk := list(islice(examples, CHUNK)):
-            waiting.append(pool.submit(_encode, chunk, tokenizer, max_length))
+            waiting.append(pool.submit(encode, chunk))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def _encode(chunk: list[Example], tokenizer: Tokenizer, max_length: int) -> _Encoded:
+def _encode(
+    chunk: list[Noisy], tokenizer: Tokenizer, prefix: np.ndarray, max_length: int
+) -> _Encoded:
     most = (
         max_length * tokenizer.longest_piece
     )  # a longer text always has more than max_length tokens
-    short = [example for example in chunk if max(map(len, example)) <= most]
-    sides = [tokenizer.encode_arrays([e[i] for e in short]) for i in range(len(chunk[0]))]
+    short = [item for item in chunk if max(map(len, item[1])) <= most]
+    sides = [
+        tokenizer.encode_arrays([example[i] for _, example in short])
+        for i in range(len(chunk[0][1]))
+    ]
+    if len(prefix):
+        sides[0] = [np.concatenate([prefix, ids]) for ids in sides[0]]
     fit = [i for i in range(len(short)) if max(len(side[i]) for side in sides) <= max_length]
-    return _Encoded([[side[i] for i in fit] for side in sides], too_long=len(chunk) - len(fit))
+    noise = Counter(kind for i in fit if (kind := short[i][0]) is not None)
+    clean = sum(kind is None for kind, _ in chunk)
+    too_long = clean - (len(fit) - noise.total())
+    return _Encoded([[side[i] for i in fit] for side in sides], too_long, noise)
 
 
 class _File:

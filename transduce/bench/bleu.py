@@ -15,7 +15,7 @@ from transduce.bench.process import worker
 from transduce.bench.train import Export, write_first_weights
 from transduce.bench.trainers import WORKER, loss_of
 from transduce.config import Config, TrainConfig
-from transduce.corpus.text import Text
+from transduce.corpus.text import Corpus, Text
 from transduce.directory import ModelDirectory
 from transduce.engines import Request
 from transduce.engines.torch_engine import TorchEngine
@@ -89,7 +89,7 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
 
 def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     """Leaves in a run its settings, the encoded text and the first weights, in both forms."""
-    inputs = Inputs(race.train, race.valid)
+    inputs = Inputs((Corpus(race.train),), race.valid)
     data = prepare(run, race.config.data, inputs, log, lambda _what, _count: None)
     steps = race.config.train.steps
     if race.epochs is not None:

@@ -18,6 +18,7 @@ from transduce.bench.report import median_ratio
 from transduce.bench.text import find_training_text
 from transduce.bench.trainers import WORKER, batches_of, marian_directory
 from transduce.config import Config, resolve
+from transduce.corpus.text import Corpus
 from transduce.directory import write_model
 from transduce.log import Log
 from transduce.machine import matmul_peak
@@ -140,7 +141,7 @@ def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     """
     write_config(run.config, config)
     text, what = find_training_text(run, files, log)
-    prepare(run, config.data, Inputs(text), log, lambda _what, _count: None)
+    prepare(run, config.data, Inputs((Corpus(text),)), log, lambda _what, _count: None)
     return what
 
 

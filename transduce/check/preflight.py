@@ -9,7 +9,7 @@ from transduce.check.text import Places, Survey, survey
 from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
 from transduce.config import Config
-from transduce.corpus.filters import Rules
+from transduce.corpus.filters import Digests, Rules
 from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
 from transduce.log import silent
@@ -40,7 +40,7 @@ class Preflight:
     """What `transduce check` measures."""
 
     settings: Config
-    corpora: dict[str, Survey]  # training; validation unless held out; test if given
+    corpora: dict[str, Survey]  # training, or each of it; validation unless held out; test if given
     overlaps: dict[str, Overlap]
     vocabulary: Vocabulary
     batching: Epoch
@@ -81,7 +81,7 @@ def _check_text(
     run: Run, inputs: Inputs, test: Text | None, data: Prepared, progress: Progress
 ) -> tuple[dict[str, Survey], dict[str, Overlap]]:
     """Each corpus by itself, and the others beside the training data."""
-    training, tokenizer = Places(inputs.train), data.tokenizer
+    training, tokenizer = Places(*(corpus.text for corpus in inputs.train)), data.tokenizer
     others = {"validation": inputs.valid, "test": test}
     searches = {name: HeldOut(text, training) for name, text in others.items() if text}
 
@@ -92,7 +92,20 @@ def _check_text(
             search.look(number, pair)
 
     held_out = frozenset() if inputs.valid else _held_out(data)
-    corpora = {"training": survey(inputs.train, training, tokenizer, data.train, held_out, look)}
+    seen, several = Digests(), len(inputs.train) > 1
+    corpora = {
+        f"training {number + 1}" if several else "training": survey(
+            corpus.text,
+            training,
+            tokenizer,
+            data.train.part(number),
+            held_out,
+            look,
+            seen,
+            number,
+        )
+        for number, corpus in enumerate(inputs.train)
+    }
     if inputs.valid:
         places = searches["validation"].places
         corpora["validation"] = survey(inputs.valid, places, tokenizer, data.valid)

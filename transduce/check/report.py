@@ -84,7 +84,14 @@ def _pairs(preflight: Preflight) -> str:
     lines = ["Pairs"]
     for name, survey in preflight.corpora.items():
         held = f", {survey.held_out:,} held out for validation" if survey.held_out else ""
-        lines.append(f"  {name:<11} {survey.read:,} read, {survey.kept:,} kept{held}")
+        options = [f"weight {survey.weight:g}"] * (survey.weight != 1)
+        options += [f"tag {survey.tag}"] * bool(survey.tag)
+        how = f" ({', '.join(options)})" * bool(options)
+        lines.append(f"  {name:<11} {survey.read:,} read, {survey.kept:,} kept{held}{how}")
+        lines += [
+            f"    {count:,} added by noise: {kind.replace('_', ' ')}"
+            for kind, count in survey.noise.items()
+        ]
         for reason, count in sorted(survey.dropped.items(), key=lambda item: -item[1]):
             share = 100 * count / survey.read
             lines.append(f"    {count:,} dropped: {reason} ({share:.2f} %)")

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -76,15 +77,15 @@ def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSi
     """Of the real modules, on the meta device: shapes without memory or time."""
     with torch.device("meta"):
         network = require_transformer(build_network(config.model), "check").train()
-    settings, count = config.train, len(plan.batches)
+    settings, count, rows = config.train, len(plan.batches), np.concatenate(plan.batches)
     epoch = Epoch(
         batches=count,
-        sentences=len(store) / count,
-        source_tokens=int(store.lengths[0].sum()) / count,
+        sentences=len(rows) / count,
+        source_tokens=int(store.lengths[0][rows].sum()) / count,
         target_tokens=sum(target_tokens(store, batch) for batch in plan.batches) / count,
         parts=plan.parts,
         padding=padding(plan.micro_batches, store.lengths),
-        operations=network.operations(*store.lengths) / count,
+        operations=network.operations(*(side[rows] for side in store.lengths)) / count,
         steps=settings.steps,
         epochs=settings.steps / count,
         checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),

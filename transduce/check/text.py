@@ -12,6 +12,7 @@ import numpy as np
 
 from transduce.check.text_checks import SideName, TextChecks, Unusual
 from transduce.corpus.filters import Digests, Reason, Tally, digest_of, judge
+from transduce.corpus.noise import Kind
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import File, TextFile
 from transduce.corpus.text import Text
@@ -72,6 +73,9 @@ class Survey:
     read: int
     held_out: int
     kept: int
+    weight: float
+    tag: str
+    noise: dict[Kind, int]  # pairs added
     dropped: dict[Reason, int]
     examples: dict[Reason, list[Example]]
     characters: dict[SideName, Distribution]  # of every line
@@ -83,24 +87,31 @@ class Survey:
 
 
 class Places:
-    """Where each pair of some text stands; the first is number 1."""
+    """Where each pair of one or more texts stands; the first is number 1."""
 
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        self._lines = [_pair_lines(file, bool(text.targets)) for file in text.sources]
+    def __init__(self, *texts: Text) -> None:
+        self._files = [
+            files
+            for text in texts
+            for files in zip(text.sources, text.targets or text.sources, strict=True)
+        ]
+        self._lines = [
+            _pair_lines(file, bool(text.targets)) for text in texts for file in text.sources
+        ]
         self._ends = list(accumulate(len(lines) for lines in self._lines))
+        counts = accumulate((len(text.sources) for text in texts), initial=0)
+        self._starts = [([0, *self._ends])[count] for count in counts]  # of each text
 
-    @property
-    def total(self) -> int:
-        return self._ends[-1]
+    def before(self, text: int) -> int:
+        """The number of pairs of all texts before one of them."""
+        return self._starts[text]
 
     def part(self, number: int) -> int:
         """Which of the files a pair is in."""
         return bisect_left(self._ends, number)
 
     def file(self, part: int, side: SideName) -> str:
-        files = self.text.targets if side == "target" and self.text.targets else self.text.sources
-        return Path(files[part]).name
+        return Path(self._files[part][side == "target"]).name
 
     def __call__(self, number: int, side: SideName = "source") -> str:
         part = self.part(number)
@@ -126,15 +137,21 @@ def survey(
     store: Store,
     held_out: Collection[str] = (),
     look: Look = lambda _number, _pair: None,
+    seen: Digests | None = None,
+    which: int = 0,
 ) -> Survey:
-    """Of text that has been encoded; `look` is called with every pair that is kept."""
-    rules, tally, notes, number = store.meta.rules, Tally(), list[str](), 0
+    """Of text that has been encoded; `look` is called with every pair that is kept.
+
+    `seen` has the pairs of earlier texts; `which` is the number of this text among `places`.
+    """
+    rules, tally, notes = store.meta.rules, Tally(), list[str]()
+    number = places.before(which)
     lengths: dict[SideName, array[int]] = {"source": array("I"), "target": array("I")}
     lines: Counter[int] = Counter()  # of a file
     characters: Counter[tuple[int, SideName]] = Counter()  # of a side of a file
     examples: dict[Reason, list[Example]] = {}
     longest: list[tuple[int, int, Pair]] = []  # characters, number
-    checks, seen, identical, duplicates = TextChecks(), Digests(), 0, 0
+    checks, known, identical, duplicates = TextChecks(), Digests(), 0, 0
 
     def pairs() -> Iterator[Pair]:
         nonlocal number
@@ -143,7 +160,7 @@ def survey(
             if pair.source not in held_out:
                 yield pair
 
-    for pair, reason in judge(pairs(), rules, tally):
+    for pair, reason in judge(pairs(), rules, tally, seen):
         part = places.part(number)
         lines[part] += 1
         for side in lengths:
@@ -155,7 +172,7 @@ def survey(
         duplicates += reason == "duplicate"
         if reason is None:
             if not rules.drop_duplicates:
-                duplicates += not seen.add(digest_of(pair))
+                duplicates += not known.add(digest_of(pair))
             longest = sorted([*longest, (max(map(len, pair)), number, pair)])[-EXAMPLES:]
             look(number, pair)
         elif len(shown := examples.setdefault(reason, [])) < EXAMPLES:
@@ -173,8 +190,11 @@ def survey(
             for side in lengths
         ],
         read=store.tally.read,
-        held_out=places.total - tally.read,
+        held_out=number - places.before(which) - tally.read,
         kept=store.tally.kept,
+        weight=store.parts[0].weight,
+        tag=store.parts[0].tag,
+        noise=store.parts[0].noise,
         dropped={reason: count for reason, count in store.tally.dropped.items() if count},
         examples=examples,
         characters={side: distribution(lengths[side]) for side in lengths},

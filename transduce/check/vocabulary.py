@@ -6,7 +6,6 @@ import numpy as np
 
 from transduce.config import DataConfig
 from transduce.store import Store
-from transduce.tokenizer import SMALLEST, SPECIALS
 from transduce.train.prepare import Prepared
 
 RARE = 10  # a token that is seen less often than this is hardly learned
@@ -28,13 +27,13 @@ class Vocabulary:
 def vocabulary_of(config: DataConfig, data: Prepared, notes: list[str]) -> Vocabulary:
     size = data.tokenizer.vocab_size
     training, validation = _token_counts(data.train, size), _token_counts(data.valid, size)
-    single = slice(len(SPECIALS), SMALLEST)
+    single = data.tokenizer.byte_ids
     return Vocabulary(
         asked=config.vocab_size,
         size=size,
-        rare=int((training[SMALLEST:] < RARE).sum()),
-        bytes_in_training=float(training[single].sum() / training.sum()),
-        bytes_in_validation=float(validation[single].sum() / validation.sum()),
+        rare=int((training[single.stop :] < RARE).sum()),
+        bytes_in_training=float(training[list(single)].sum() / training.sum()),
+        bytes_in_validation=float(validation[list(single)].sum() / validation.sum()),
         notes=[note for note in notes if note.startswith("the vocabulary is learned from")],
     )
 

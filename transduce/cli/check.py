@@ -16,7 +16,7 @@ from transduce.cli import options
 @click.option("--timing/--no-timing", default=True, help="Time some training steps, for 15 s.")
 @options.as_json
 def check_command(
-    train: tuple[Path, ...],
+    train: tuple[tuple[Path, ...], ...],
     valid: tuple[Path, ...],
     test: tuple[Path, ...],
     task: str | None,

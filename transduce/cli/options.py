@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ Command = Callable[..., Any]
 LARGEST_BEAM = 200
 LARGEST_BATCH = 4096  # sentences
 LARGEST_ALPHA = 10.0
+JOINED = "\0"  # between the files of one option, which no argument contains
 
 
 class Number(click.FloatRange):
@@ -99,19 +101,32 @@ def training_settings(command: Command) -> Command:
     return settings(None, text)(command)
 
 
-def text_files(name: str, text: str, required: bool = False) -> Callable[[Command], Command]:
-    """An option that takes the files of a corpus; its command is `ManyFiles`."""
-    path = click.Path(path_type=Path, allow_dash=True)
+def text_files(
+    name: str, text: str, required: bool = False, several: bool = False, metavar: str = "SRC TGT"
+) -> Callable[[Command], Command]:
+    """An option that takes the files of a corpus; its command is `ManyFiles`.
+
+    If it may be given several times, for several corpora, its value has a tuple of files of each.
+    """
+
+    def grouped(_context: click.Context, _option: click.Parameter, words: Sequence[str]) -> Any:
+        groups = [tuple(map(Path, word.split(JOINED))) for word in words]
+        return tuple(groups) if several else tuple(chain.from_iterable(groups))
+
     return click.option(
-        name, type=path, multiple=True, required=required, metavar="SRC TGT", help=text
+        name, multiple=True, required=required, metavar=metavar, help=text, callback=grouped
     )
 
 
 def corpus(command: Command) -> Command:
     """--train, --valid and --task."""
-    text = "Two line-aligned files, or one TSV or JSONL file; gzip and xz are detected; - is stdin."
+    text = (
+        "Two line-aligned files, or one TSV or JSONL file; gzip and xz are detected; - is stdin, "
+        "builtin the built-in corpus. May be given several times; WEIGHT is how often the corpus "
+        "is seen per epoch, NAME a token put before its sources."
+    )
     options: list[Callable[[Command], Command]] = [
-        text_files("--train", text),
+        text_files("--train", text, several=True, metavar="SRC TGT[:WEIGHT][:tag=NAME]"),
         text_files("--valid", "Validation data, likewise."),
         click.option("--task", help="The task [default: translation]."),
     ]
@@ -130,25 +145,21 @@ class ManyFiles(click.Command):
     GREEDY = ("--train", "--valid", "--test")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        option, bare = "", False
+        words: list[list[str]] = [[]]
         for word in args:
-            if word in self.GREEDY:
-                spread += [option] if bare else []
-                option, bare = word, True
-                continue
-            if word.startswith("-") and word != "-":
-                spread += [option] if bare else []
-                option = ""
-            spread += [option, word] if option else [word]
-            bare = False
-        spread += [option] if bare else []  # an option without a value, which click reports
-        return super().parse_args(ctx, spread)
+            if word in self.GREEDY or (word.startswith("-") and word != "-"):
+                words.append([])
+            words[-1].append(word)
+        joined = [
+            [group[0], JOINED.join(group[1:])] if group[0] in self.GREEDY and group[1:] else group
+            for group in filter(None, words)
+        ]
+        return super().parse_args(ctx, list(chain.from_iterable(joined)))
 
 
 def resolve_training(
     run: "Run",
-    train: tuple[Path, ...],
+    train: tuple[tuple[Path, ...], ...],
     valid: tuple[Path, ...],
     task: str | None,
     preset: str | None,

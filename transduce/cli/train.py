@@ -14,7 +14,7 @@ from transduce.cli import options
 @options.training_settings
 def train_command(
     run: Path,
-    train: tuple[Path, ...],
+    train: tuple[tuple[Path, ...], ...],
     valid: tuple[Path, ...],
     task: str | None,
     preset: str | None,

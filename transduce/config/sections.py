@@ -17,6 +17,7 @@ Count = Annotated[int, Field(ge=1, le=10**12)]
 Id = Annotated[int, Field(ge=0, le=10**12)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0, le=1e6)]
+Share = Annotated[float, Field(ge=0, le=100)]
 
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
@@ -198,6 +199,16 @@ class DataConfig(Section):
     )
     drop_identical: bool = Field(True, description="Drop pairs with the same text on both sides")
     drop_duplicates: bool = Field(True, description="Drop pairs that have occurred before")
+
+    # Noise: altered copies, on average, of each training pair to which it applies
+    noise_capitals: Share = 0.0  # both sides in capitals; or each word of the source with one
+    noise_lowercase: Share = 0.0  # the source, or its first letter, in lower case
+    noise_no_final_punctuation: Share = 0.0  # on both sides
+    noise_join: Share = 0.0  # two or three sentences in one line
+    noise_swap_names: Share = 0.0  # names that both sides share replaced, also by invented ones
+    noise_swap_numbers: Share = 0.0  # numbers that both sides share replaced by others
+    noise_typos: Share = 0.0  # typing errors in the source
+    seed: Id = 1  # of the noise
 
 
 class TrainConfig(Section):

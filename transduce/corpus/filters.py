@@ -44,16 +44,18 @@ class Tally:
         return f"{kept}; dropped: {reasons}" if reasons else kept
 
 
-def keep(examples: Iterable[SomeExample], rules: Rules, tally: Tally) -> Iterator[SomeExample]:
-    """The examples that no rule drops, in order."""
-    return (example for example, reason in judge(examples, rules, tally) if reason is None)
+def keep(
+    examples: Iterable[SomeExample], rules: Rules, tally: Tally, seen: "Digests | None" = None
+) -> Iterator[SomeExample]:
+    """The examples that no rule drops, in order; `seen` has those of earlier corpora."""
+    return (example for example, reason in judge(examples, rules, tally, seen) if reason is None)
 
 
 def judge(
-    examples: Iterable[SomeExample], rules: Rules, tally: Tally
+    examples: Iterable[SomeExample], rules: Rules, tally: Tally, seen: "Digests | None" = None
 ) -> Iterator[tuple[SomeExample, Reason | None]]:
     """Every example with the reason to drop it, or None."""
-    seen = Digests()
+    seen = Digests() if seen is None else seen
     for example in examples:
         tally.read += 1
         reason = reason_to_drop(example, rules)
@@ -113,15 +115,20 @@ class Digests:
         return slot
 
 
-def check_usable(tally: Tally) -> None:
-    """Raises InputError if no example is left, or if most have the same text on both sides."""
+def check_usable(tally: Tally, name: str = "") -> None:
+    """Raises InputError if no example is left, or if most have the same text on both sides.
+
+    `name` is that of the corpus, if there are several.
+    """
+    of = f" of {name}" * bool(name)
     if 2 * tally.dropped["identical"] > tally.read:
         raise InputError(
-            f"{tally.dropped['identical']:,} of {tally.read:,} pairs have the same text on both "
-            "sides: is one language given twice? If it is meant, set data.drop_identical = false"
+            f"{tally.dropped['identical']:,} of {tally.read:,} pairs{of} have the same text on "
+            "both sides: is one language given twice? If it is meant, set "
+            "data.drop_identical = false"
         )
     if tally.kept == 0:
-        raise InputError(f"no pair is left to train on: {tally}")
+        raise InputError(f"no pair{of} is left to train on: {tally}")
 
 
 def check_not_swapped(train: Iterable[Pair], valid: Iterable[Pair], sample: int = 2000) -> None:

@@ -111,13 +111,14 @@ def run_of(model: Path) -> Run | None:
 def training_data(run: Run) -> dict[str, list[dict[str, str | None]]]:
     """The files that a run was trained on; without checksums if they have changed since."""
     inputs = read_inputs(run)
-    texts = {"train": inputs.train, "valid": inputs.valid}
     try:
-        marks = [text.fingerprint() if text else "held out" for text in texts.values()]
-        same = Store.open(run.data / "train").meta.fingerprint == "|".join(marks)
+        same = Store.open(run.data / "train").meta.fingerprint == inputs.fingerprint()
     except InputError:  # some files no longer exist
         same = False
-    files = {name: [*text.sources, *text.targets] if text else [] for name, text in texts.items()}
+    files = {
+        "train": [file for corpus in inputs.train for file in corpus.text.files],
+        "valid": [*inputs.valid.files] if inputs.valid else [],
+    }
     return {
         name: [fingerprint(f) if same else {"file": Path(f).name, "sha256": None} for f in some]
         for name, some in files.items()

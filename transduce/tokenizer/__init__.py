@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from transduce.errors import ModelError
-from transduce.tokenizer.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokenizer
+from transduce.tokenizer.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokenizer, check_symbols
 from transduce.tokenizer.marian import FILES, TARGET_VOCABULARY, MarianTokenizer
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "MarianTokenizer",
     "Tokenizer",
     "TokenizerLike",
+    "check_symbols",
     "has_tokenizer",
     "load_tokenizer",
 ]

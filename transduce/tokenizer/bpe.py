@@ -49,16 +49,18 @@ class Tokenizer:
         file: Path,
         *,
         symbols: Sequence[str] = (),
+        tags: Sequence[str] = (),
         sample: int = SAMPLE,
         seed: int = 0,
         log: Callable[[str], None] = lambda _: None,
     ) -> "Tokenizer":
         """Learns a BPE vocabulary from lines of both languages and writes it to a file.
 
-        It is deterministic. `symbols` are never split. If there are more than `sample` lines, a
+        It is deterministic. `symbols` are never split. `tags` are tokens that no text is encoded
+        as: a trainer puts their ids before a source. If there are more than `sample` lines, a
         random sample is used; that, and a vocabulary smaller than `vocab_size`, is logged.
         """
-        _check_symbols(symbols)
+        check_symbols([*symbols, *tags])
         drawn, total = _draw(lines, sample, random.Random(seed))
         if not drawn:
             raise InputError("there is no text to learn a vocabulary from")
@@ -67,7 +69,7 @@ class Tokenizer:
                 f"the vocabulary is learned from {sample:,} of {total:,} lines, "
                 f"drawn with seed {seed}"
             )
-        tokenizer = cls(_train(drawn, vocab_size, symbols))
+        tokenizer = cls(_train(drawn, vocab_size, symbols, tags))
         if tokenizer.vocab_size < vocab_size:
             log(f"the corpus supports a vocabulary of {tokenizer.vocab_size:,}, not {vocab_size:,}")
         tokenizer.save(file)
@@ -111,6 +113,19 @@ class Tokenizer:
     @cached_property
     def checksum(self) -> str:
         return hashlib.sha256(self.model).hexdigest()
+
+    @cached_property
+    def byte_ids(self) -> range:
+        """The ids of the 256 single bytes."""
+        first = self._processor.PieceToId("<0x00>")
+        return range(first, first + 256)
+
+    def symbol_id(self, symbol: str) -> int:
+        """The id of a tag; raises InputError if the vocabulary does not have it."""
+        found = int(self._processor.PieceToId(symbol))
+        if not self._processor.IsControl(found):
+            raise InputError(f"the vocabulary has no tag {symbol}: leave out the tag")
+        return found
 
     @cached_property
     def longest_piece(self) -> int:
@@ -194,7 +209,7 @@ def _emptied(lines: list[str]) -> Iterator[str]:
         yield lines.pop()
 
 
-def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
+def _train(lines: list[str], vocab_size: int, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
     """Trains a SentencePiece model; empties the list of lines to save memory."""
     model = io.BytesIO()
     try:
@@ -211,6 +226,7 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
             remove_extra_whitespaces=False,
             add_dummy_prefix=True,  # a word has the same token at the start of a line
             user_defined_symbols=list(symbols),
+            control_symbols=list(tags),
             pad_id=PAD,
             bos_id=BOS,
             eos_id=EOS,
@@ -226,11 +242,12 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str]) -> bytes:
         smallest = int(needed[1])
     else:
         smallest = SMALLEST
+    extra = len(symbols) + len(tags)
     if vocab_size < smallest:
         raise ConfigError(
             f"data.vocab_size = {vocab_size:,} is too small for this corpus: the smallest that "
-            f"works is {smallest:,} (256 bytes, {len(SPECIALS) + len(symbols):,} special symbols "
-            f"and {smallest - SMALLEST - len(symbols):,} characters)"
+            f"works is {smallest:,} (256 bytes, {len(SPECIALS) + extra:,} special symbols "
+            f"and {smallest - SMALLEST - extra:,} characters)"
         )
     return model.getvalue()
 
@@ -249,7 +266,8 @@ def _in_thread(call: Callable[..., object], **arguments: object) -> None:
     outcome.result()
 
 
-def _check_symbols(symbols: Sequence[str]) -> None:
+def check_symbols(symbols: Sequence[str]) -> None:
+    """Raises ConfigError if they cannot be symbols of a vocabulary."""
     for i, symbol in enumerate(symbols):
         if not symbol or any(character.isspace() for character in symbol):
             why = "it is empty or has a space"

@@ -1,11 +1,21 @@
 """The model card, card.md."""
 
+from dataclasses import replace
+
 from transduce.config import Config
 from transduce.train.inputs import Inputs
-from transduce.train.prepare import Prepared
+from transduce.train.prepare import Prepared, described
 from transduce.train.progress import clock
 from transduce.train.state import Position
 from transduce.train.validate import ValidationScores
+
+
+def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
+    """Each training corpus with its weight and tag, and what was read, dropped and added."""
+    parts = data.train.parts if data else ()
+    counts = [described(replace(part, name="")).replace(":", ";", 1) for part in parts]
+    counts += [""] * (len(inputs.train) - len(counts))
+    return [f"- training: {c}{count}" for c, count in zip(inputs.train, counts, strict=True)]
 
 
 def write_card(
@@ -25,7 +35,7 @@ def write_card(
         f"# {name}\n",
         f"A Transformer of {parameters:,} parameters, trained by transduce.\n",
         "## Data\n",
-        f"- training: {inputs.train}" + (f"; {data.train.tally}" if data else ""),
+        *training_lines(inputs, data),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
         f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",
         "## Training\n",

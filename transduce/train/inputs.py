@@ -2,57 +2,132 @@
 
 import filecmp
 import json
+import re
 import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from transduce import atomic, grammar
-from transduce.corpus.reading import BOTH_SIDES, STDIN, keep_stdin
-from transduce.corpus.text import Text
+from transduce.corpus.reading import BOTH_SIDES, STDIN, File, keep_stdin
+from transduce.corpus.text import Corpus, Text
 from transduce.errors import InputError
 from transduce.log import Log
 from transduce.tasks import TRANSLATION, Task, task_of
+from transduce.tokenizer import check_symbols
 from transduce.train.run import Run
 
 BUILTIN: dict[grammar.Split, int] = {"train": 60_000, "valid": 1000, "test": 1000}
+# The built-in corpus by the names that --train takes.
+GENERATED: dict[str, Callable[[Run], Path]] = {
+    "builtin": lambda run: run.builtin("train"),
+    "builtin-de-en": lambda run: run.reversed,
+}
+LARGEST_WEIGHT = 1000
 
 
 @dataclass(frozen=True)
 class Inputs:
     """The task of a run and its files."""
 
-    train: Text
+    train: tuple[Corpus, ...]
     valid: Text | None = None
     builtin: bool = False
     task: Task = TRANSLATION
     stdin: bool = False  # one of the files is still to be copied from standard input
 
+    def fingerprint(self) -> str:
+        """A digest of the contents of all files, with the weights and tags."""
+        train = "+".join(corpus.fingerprint() for corpus in self.train)
+        return f"{train}|{self.valid.fingerprint() if self.valid else 'held out'}"
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of the corpora, as tokens of the vocabulary."""
+        return sorted({corpus.symbol for corpus in self.train} - {""})
+
 
 def given_inputs(
-    run: Run, task: Task, train: tuple[Path, ...], valid: tuple[Path, ...] = ()
+    run: Run, task: Task, train: Sequence[Sequence[Path]], valid: Sequence[Path] = ()
 ) -> Inputs:
-    """The files named on the command line; standard input is replaced by its copy in the run."""
+    """The files named on the command line; standard input is replaced by its copy in the run.
+
+    Each of the training corpora may have a weight and a tag after its last file.
+    """
+    corpora = [_options_of(words) for words in train]
+    names = [*(file for corpus in corpora for file in corpus.text.files), *valid]
     dash = Path(STDIN)
-    if dash in train and dash in valid:
+    if names.count(dash) > 1:
         raise InputError(
             "standard input can be read only once: give - for --train or --valid, not for both"
         )
-    if any(dash in files and len(files) > 1 for files in (train, valid)):
-        raise InputError(BOTH_SIDES)
-    texts = [
-        task.text_of([run.stdin if file == dash else file for file in files]) if files else None
-        for files in (train, valid)
-    ]
-    assert texts[0]
-    return Inputs(texts[0], texts[1], task=task, stdin=dash in train + valid)
+    known = {dash: run.stdin, **{Path(name): file(run) for name, file in GENERATED.items()}}
+    known = {name: file for name, file in known.items() if name == dash or not name.exists()}
+
+    def text_of(files: Sequence[File]) -> Text:
+        if dash in files and len(files) > 1:
+            raise InputError(BOTH_SIDES)
+        return task.text_of([known.get(Path(file), file) for file in files])
+
+    return Inputs(
+        tuple(replace(corpus, text=text_of(corpus.text.files)) for corpus in corpora),
+        text_of(valid) if valid else None,
+        task=task,
+        stdin=dash in names,
+    )
+
+
+def _options_of(words: Sequence[Path]) -> Corpus:
+    """The files of a corpus and, after the last of them, its weight and tag.
+
+    A word that is the name of a file is taken as such.
+    """
+    *files, last = map(str, words)
+    name, options = last, list[str]()
+    while ":" in name and not Path(name).exists():
+        name, _, option = name.rpartition(":")
+        options.append(option)
+    weight, tag = 1.0, ""
+    for option in options:
+        if option.startswith("tag="):
+            tag = _tag_of(option.removeprefix("tag="), last)
+        else:
+            weight = _weight_of(option, last)
+    return Corpus(Text(tuple(map(Path, [*files, name]))), weight, tag)
+
+
+def _weight_of(text: str, word: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) <= LARGEST_WEIGHT:
+            return float(text)
+    raise InputError(
+        f"--train {word}: {text!r} is neither a weight above 0 and up to {LARGEST_WEIGHT} nor "
+        "tag=NAME, and there is no file of that name"
+    )
+
+
+def _tag_of(text: str, word: str) -> str:
+    tag = text.removeprefix("<").removesuffix(">")
+    if not re.fullmatch(r"[\w-]+", tag):
+        raise InputError(
+            f"--train {word}: a tag consists of letters, digits, - and _, for example tag=bt"
+        )
+    check_symbols([f"<{tag}>"])
+    return tag
 
 
 def write_text(run: Run, inputs: Inputs, log: Log) -> None:
     """Writes the built-in corpus, or a copy of standard input, into the run."""
     if inputs.builtin:
         generate_builtin(run, log)
+    named = {file for corpus in inputs.train for file in corpus.text.files}
+    if run.builtin("train") in named:
+        _generate(run.builtin("train"), "train", log)
+    if run.reversed in named:
+        _generate(run.reversed, "train", log, reverse=True)
     if inputs.stdin and not (run.stdin.exists() and sys.stdin.isatty()):
         run.stdin.parent.mkdir(parents=True, exist_ok=True)
         with atomic.file(run.stdin) as aside:
@@ -68,11 +143,15 @@ def write_text(run: Run, inputs: Inputs, log: Log) -> None:
 
 def write_inputs(run: Run, inputs: Inputs) -> None:
     """Records the files, so that `transduce train RUN` can continue without naming them."""
-    content: dict[str, object] = {
-        name: text and {"sources": [*map(str, text.sources)], "targets": [*map(str, text.targets)]}
-        for name, text in (("train", inputs.train), ("valid", inputs.valid))
+    content = {
+        "train": [
+            {**_names(corpus.text), "weight": corpus.weight, "tag": corpus.tag}
+            for corpus in inputs.train
+        ],
+        "valid": inputs.valid and _names(inputs.valid),
+        "builtin": inputs.builtin,
+        "task": inputs.task.name,
     }
-    content |= {"builtin": inputs.builtin, "task": inputs.task.name}
     with atomic.file(run.inputs) as aside:
         aside.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
@@ -84,13 +163,24 @@ def read_inputs(run: Run) -> Inputs:
         if content["builtin"]:
             return builtin_inputs(run)
         valid = _text(content["valid"]) if content["valid"] else None
+        train = content["train"]  # earlier runs have one corpus, and no list
         return Inputs(
-            _text(content["train"]), valid, task=task_of(content.get("task", TRANSLATION.name))
+            tuple(map(_corpus, [train] if isinstance(train, dict) else train)),
+            valid,
+            task=task_of(content.get("task", TRANSLATION.name)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{run.inputs} is damaged: name the files again with --train and --valid"
         ) from None
+
+
+def _names(text: Text) -> dict[str, list[str]]:
+    return {"sources": [*map(str, text.sources)], "targets": [*map(str, text.targets)]}
+
+
+def _corpus(content: Mapping[str, Any]) -> Corpus:
+    return Corpus(_text(content), float(content.get("weight", 1)), str(content.get("tag", "")))
 
 
 def _text(content: Mapping[str, list[str]]) -> Text:
@@ -101,17 +191,20 @@ def _text(content: Mapping[str, list[str]]) -> Text:
 def builtin_inputs(run: Run) -> Inputs:
     """The built-in corpus, which is written into the run."""
     train, valid = (Text((run.builtin(split),)) for split in ("train", "valid"))
-    return Inputs(train, valid, builtin=True)
+    return Inputs((Corpus(train),), valid, builtin=True)
 
 
 def generate_builtin(run: Run, log: Log) -> None:
     """Writes the built-in corpus into the run as TSV files, unless they are there."""
-    for split, count in BUILTIN.items():
-        file = run.builtin(split)
-        if file.exists():
-            continue
-        log(f"generating {count:,} sentence pairs: {file}")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic.file(file) as aside, aside.open("w", encoding="utf-8") as stream:
-            for pair in grammar.sentences(split, count, seed=0):
-                stream.write(f"{pair.source}\t{pair.target}\n")
+    for split in BUILTIN:
+        _generate(run.builtin(split), split, log)
+
+
+def _generate(file: Path, split: grammar.Split, log: Log, reverse: bool = False) -> None:
+    if file.exists():
+        return
+    log(f"generating {BUILTIN[split]:,} sentence pairs: {file}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with atomic.file(file) as aside, aside.open("w", encoding="utf-8") as stream:
+        for pair in grammar.sentences(split, BUILTIN[split], seed=0):
+            stream.write("\t".join(reversed(pair) if reverse else pair) + "\n")

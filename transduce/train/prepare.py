@@ -1,20 +1,23 @@
 """From text to the encoded corpus of a run: read, filter, learn the vocabulary, encode."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
+from random import Random
 
 from transduce import atomic
 from transduce.config import DataConfig
-from transduce.corpus.filters import Rules, Tally, keep
+from transduce.corpus.filters import Digests, Rules, Tally, keep
+from transduce.corpus.noise import KINDS, Kind
 from transduce.corpus.pair import Example
-from transduce.errors import InputError, UserError
+from transduce.errors import ConfigError, InputError, UserError
 from transduce.log import Log, silent
-from transduce.store import Store, build_store
+from transduce.store import CorpusExamples, Part, Store, build_corpora
 from transduce.tasks import TRANSLATION, Task, task_of
 from transduce.tokenizer import Tokenizer
 from transduce.train.inputs import Inputs
@@ -24,6 +27,7 @@ Progress = Callable[[str, int], None]  # the current stage, and the number of ex
 
 HELD_OUT = 1000  # training examples used for validation if no validation data is given
 HELD_OUT_EVERY = 50
+OPTIONS = re.compile(r":[^+|]*")  # weights and tags in a fingerprint
 
 
 @dataclass(frozen=True)
@@ -69,34 +73,42 @@ def _written(run: Run) -> Iterator[None]:
 def _prepare(
     run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress
 ) -> Prepared:
-    task, corpus = inputs.task, _Corpus(inputs, rules_of(config))
-    origin = Origin(task.name, corpus.fingerprint(), config)
+    task, corpora = inputs.task, _Corpora(inputs, config)
+    origin = Origin(task.name, inputs.fingerprint(), config)
     _discard_other(run, origin, log)
     tokenizer = _vocabulary(run, log)
     if tokenizer is None:
-        corpus.check()
-        texts = corpus.texts(lambda number: progress("reading", number))
-        tokenizer = Tokenizer.learn(texts, config.vocab_size, run.tokens, log=log)
+        corpora.check()
+        texts = corpora.texts(lambda number: progress("reading", number))
+        tokenizer = Tokenizer.learn(texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log)
         _write_origin(run, origin, tokenizer)
 
-    def store(name: str, examples: Callable[[Log], Iterator[Example]]) -> Store:
+    def store(name: str, parts: Callable[[Log], list[CorpusExamples]]) -> Store:
         found = _store(run, name, origin, tokenizer, log)
         if found is None:
-            found = build_store(
-                examples(log),
+            found = build_corpora(
+                parts(log),
                 tokenizer,
                 run.data / name,
                 config.max_length,
                 sides=task.sides,
-                rules=corpus.rules,
+                rules=corpora.rules,
                 fingerprint=origin.text,
                 progress=lambda number: progress(f"encoding {name}", number),
             )
-            log(f"{'training' if name == 'train' else 'validation'} data: {found.tally}")
+            for part in found.parts:
+                log(f"{'training' if name == 'train' else 'validation'} data{described(part)}")
         return found
 
-    valid = store("valid", corpus.valid)
-    return Prepared(task, tokenizer, store("train", corpus.train), valid)
+    valid = store("valid", corpora.valid)
+    return Prepared(task, tokenizer, store("train", corpora.train), valid)
+
+
+def described(part: Part) -> str:
+    """The counts of a corpus: what was read, dropped and added."""
+    name = f", {part.name}" * bool(part.name)
+    noise = ", ".join(f"{count:,} {kind}" for kind, count in part.noise.items())
+    return f"{name}: {part.tally}" + f"; noise added: {noise}".replace("_", " ") * bool(noise)
 
 
 def reopen(run: Run) -> Prepared:
@@ -111,6 +123,12 @@ def rules_of(config: DataConfig) -> Rules:
     return Rules(config.max_ratio, config.drop_identical, config.drop_duplicates)
 
 
+def noise_of(config: DataConfig) -> dict[Kind, float]:
+    """The shares of noise above 0."""
+    shares: dict[Kind, float] = {kind: getattr(config, f"noise_{kind}") for kind in KINDS}
+    return {kind: share for kind, share in shares.items() if share}
+
+
 def _discard_other(run: Run, origin: Origin, log: Log) -> None:
     """Deletes data made from other text or settings; raises InputError if it was trained on."""
     known = _read_origin(run)
@@ -118,7 +136,11 @@ def _discard_other(run: Run, origin: Origin, log: Log) -> None:
     if before == origin:
         return
     if run.begun and before is not None:
-        what = "other text" if before.text != origin.text else "another task or other data settings"
+        what = "other text"
+        if before.text == origin.text:
+            what = "another task or other data settings"
+        elif OPTIONS.sub("", before.text) == OPTIONS.sub("", origin.text):
+            what = "other weights or tags of its corpora"
         raise InputError(
             f"{run.directory} was started with {what}: continue it with the same files and "
             "settings, or train into another directory"
@@ -204,51 +226,68 @@ def _store(run: Run, name: str, origin: Origin, tokenizer: Tokenizer, log: Log) 
     return None
 
 
-class _Corpus:
+class _Corpora:
     """Training and validation examples; without validation files, some examples are held out."""
 
-    def __init__(self, inputs: Inputs, rules: Rules) -> None:
-        self.task, self.inputs, self.rules = inputs.task, inputs, rules
-
-    def fingerprint(self) -> str:
-        valid = self.inputs.valid
-        return (
-            self.inputs.train.fingerprint() + "|" + (valid.fingerprint() if valid else "held out")
-        )
+    def __init__(self, inputs: Inputs, config: DataConfig) -> None:
+        self.task, self.inputs, self.config = inputs.task, inputs, config
+        self.rules, self.noise = rules_of(config), noise_of(config)
+        if self.noise and self.task.name != TRANSLATION.name:
+            raise ConfigError(
+                f"data.noise_{min(self.noise)} is for translation, not for {self.task.name}"
+            )
 
     def check(self) -> None:
         if self.inputs.valid:
-            self.task.check_validation(self.inputs.train, self.inputs.valid)
+            self.task.check_validation(self.inputs.train[0].text, self.inputs.valid)
 
     def texts(self, progress: Callable[[int], None]) -> Iterator[str]:
-        """The texts that the vocabulary is learned from."""
-        for number, example in enumerate(keep(self.train(), self.rules, Tally()), 1):
-            if number % 1000 == 0:
-                progress(number)
-            yield from example
+        """The texts that the vocabulary is learned from: each corpus by its weight, with noise."""
+        seen, read = Digests(), 0
+        for corpus in self.train():
+            tally, rng = Tally(), Random(corpus.seed)
+            whole, rest = divmod(corpus.weight, 1)
+            for _, example in corpus.kept(self.rules, tally, seen):
+                if (read + tally.read) % 1000 == 0:
+                    progress(read + tally.read)
+                for _ in range(int(whole) + (rest > 0 and rng.random() < rest)):
+                    yield from example
+            read += tally.read
 
-    def train(self, log: Log = silent) -> Iterator[Example]:
+    def train(self, log: Log = silent) -> list[CorpusExamples]:
         """The training examples, without those whose source is held out for validation."""
-        examples = self.task.read(self.inputs.train, log)
-        if self.inputs.valid:
-            return examples
-        first = {example[0] for example in self.held_out}
-        return (example for example in examples if example[0] not in first)
+        first = set() if self.inputs.valid else {example[0] for example in self.held_out}
+        several = len(self.inputs.train) > 1
+        return [
+            CorpusExamples(
+                (ex for ex in self.task.read(corpus.text, log) if ex[0] not in first),
+                name=str(corpus.text) if several else "",
+                weight=corpus.weight,
+                tag=corpus.symbol,
+                noise=self.noise,
+                seed=f"{self.config.seed} {number}",
+            )
+            for number, corpus in enumerate(self.inputs.train)
+        ]
 
-    def valid(self, log: Log = silent) -> Iterator[Example]:
+    def valid(self, log: Log = silent) -> list[CorpusExamples]:
         if self.inputs.valid:
-            return self.task.read(self.inputs.valid, log)
+            return [CorpusExamples(self.task.read(self.inputs.valid, log))]
         count = len(self.held_out)
         log(f"no validation data given: {count:,} training pairs are held out")
-        return iter(self.held_out)
+        return [CorpusExamples(self.held_out)]
 
     @cached_property
     def held_out(self) -> list[Example]:
-        kept = keep(self.task.read(self.inputs.train), self.rules, Tally())
+        """Examples of the corpora without a tag, which marks synthetic text."""
+        train = self.inputs.train
+        texts = [corpus.text for corpus in train if not corpus.tag] or [train[0].text]
+        read = chain.from_iterable(self.task.read(text) for text in texts)
+        kept = keep(read, self.rules, Tally())
         examples = list(islice(islice(kept, HELD_OUT_EVERY - 1, None, HELD_OUT_EVERY), HELD_OUT))
         if not examples:
             raise InputError(
-                f"{self.inputs.train} has fewer than {HELD_OUT_EVERY} usable pairs, too few to "
-                "hold some out for validation: give validation data with --valid"
+                f"{', '.join(map(str, texts))} has fewer than {HELD_OUT_EVERY} usable pairs, too "
+                "few to hold some out for validation: give validation data with --valid"
             )
         return examples

@@ -81,13 +81,13 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
     They are taken from names like train.en.gz and train.de.gz or, for a file with both sides,
     from the name of the file or its directory, like corpus-en-de.
     """
-    codes: tuple[str, ...] = ()
+    codes, text = tuple[str, ...](), inputs.train[0].text
     if inputs.builtin:
         codes = ("en", "de")
-    elif inputs.train.targets:
-        codes = tuple(_suffix(files[0]) for files in (inputs.train.sources, inputs.train.targets))
+    elif text.targets:
+        codes = tuple(_suffix(files[0]) for files in (text.sources, text.targets))
     else:
-        file = Path(str(inputs.train.sources[0]))
+        file = Path(str(text.sources[0]))
         named = (TWO_LANGUAGES.search(name) for name in (file.name, file.resolve().parent.name))
         codes = next((match.groups() for match in named if match), ())
     if not codes or not all(codes):

@@ -48,6 +48,11 @@ class Run:
         return self.directory / "text" / f"{split}.tsv"
 
     @property
+    def reversed(self) -> Path:
+        """The training part of the built-in corpus, German to English."""
+        return self.directory / "text" / "train-de-en.tsv"
+
+    @property
     def stdin(self) -> Path:
         """A copy of standard input, if the run read text from there."""
         return self.directory / "text" / "stdin"
