@@ -60,7 +60,7 @@ def stop_after_vocabulary(run: Path, corpus: list[str], *settings: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("transduce.train.prepare.build_store", killed)
+        patch.setattr("transduce.train.prepare.build_corpora", killed)
         assert invoke(run, corpus, *settings).exit_code == 130
     assert (run / "tokens.model").exists()
 
