@@ -199,6 +199,24 @@ MISTAKES = {
         train new --train {long} {long}                      | File name too long
         train new --train file/a file/b                      | Not a directory
         train new --train - tgt.txt                          | standard input holds both sides
+        train new --train pairs.tsv:0                        | '0' is neither a weight above 0
+        train new --train pairs.tsv:-1                       | '-1' is neither a weight
+        train new --train pairs.tsv:nan                      | 'nan' is neither a weight
+        train new --train pairs.tsv:1e9                      | '1e9' is neither a weight
+        train new --train pairs.tsv:half                     | 'half' is neither a weight
+        train new --train pairs.tsv:                         | '' is neither a weight
+        train new --train missing.tsv:0.5                    | there is no file missing.tsv
+        train new --train src.txt:0.5 tgt.txt                | there is no file src.txt:0.5
+        train new --train "pairs.tsv:tag=my tag"             | a tag consists of letters, digits
+        train new --train pairs.tsv:tag=                     | a tag consists of letters, digits
+        train new --train pairs.tsv:tag=s                    | every vocabulary has it already
+        train new --train pairs.tsv --train pairs.tsv        | no pair of pairs.tsv is left
+        train new --train src.txt --train tgt.txt            | src.txt, line 1 has 0 tabs
+        train new --train - --train -                        | can be read only once
+        train new --train pairs.tsv --set data.noise_typo=1  | did you mean data.noise_typos
+        train new --train pairs.tsv --set data.noise_join=-1 | data.noise_join
+        train run --train pairs.tsv:2                        | other weights or tags
+        check --train pairs.tsv:tag=a+b                      | a tag consists of letters, digits
         train new --task parsing                             | parsing
         train file                                           | file
         train file/run                                       | Not a directory

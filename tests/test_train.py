@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
 from transduce.cli import main
-from transduce.corpus.text import Text
+from transduce.corpus.text import Corpus, Text
 from transduce.directory import ModelDirectory
 from transduce.errors import ModelError
 from transduce.train.inputs import Inputs
@@ -58,12 +58,22 @@ def final_weights(run: Path) -> bytes:
 QUICK = ["train.steps=30", "train.checkpoint_steps=5", "train.validate_steps=10"]
 
 
+MIXED = [*QUICK, "data.noise_swap_numbers=0.2"]
+
+
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory, corpus) -> Path:
-    """An uninterrupted run of 30 steps, with dropout."""
+def mixture(corpus) -> list[str]:
+    """A second corpus, of which each epoch sees another half, and whose sources have a tag."""
+    file = digits.write(Path(corpus[1]).with_name("second.tsv"), digits.pairs(300, seed=3))
+    return [*corpus, "--train", f"{file}:0.5:tag=bt"]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory, mixture) -> Path:
+    """An uninterrupted run of 30 steps, with dropout, two corpora and noise."""
     run = tmp_path_factory.mktemp("runs") / "whole"
     done = subprocess.run(
-        command(*words(run, corpus, *QUICK)), capture_output=True, text=True, check=False
+        command(*words(run, mixture, *MIXED)), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return run
@@ -85,7 +95,7 @@ def traces(run: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_with_the_same_files(
-    tmp_path, corpus, uninterrupted
+    tmp_path, mixture, uninterrupted
 ) -> None:
     """The moments are spread over preparing, training and finishing."""
     run, rng = tmp_path / "killed", random.Random()
@@ -95,7 +105,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_files(
     killed_at, phases = [], [set(), {"prepared"}, {"prepared", "trained"}]
     for phase in (0, 0, 1, 2, 2, 2):
         process = subprocess.Popen(
-            command(*words(run, corpus, *QUICK)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command(*words(run, mixture, *MIXED)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         while process.poll() is None and not traces(run) >= phases[phase]:
             time.sleep(0.005)
@@ -107,7 +117,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_files(
             killed_at.append(frozenset(traces(run)))
             process.kill()
         process.communicate()
-    train(run, corpus, *QUICK)
+    train(run, mixture, *MIXED)
     assert len(killed_at) >= 3
     assert any("trained" not in found for found in killed_at)
     ends = [
@@ -124,11 +134,11 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_files(
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_stops_after_the_step_and_the_same_command_continues(
-    tmp_path, corpus, uninterrupted, number, code
+    tmp_path, mixture, uninterrupted, number, code
 ) -> None:
     run = tmp_path / "stopped"
     process = subprocess.Popen(
-        command(*words(run, corpus, *QUICK)), stderr=subprocess.PIPE, text=True
+        command(*words(run, mixture, *MIXED)), stderr=subprocess.PIPE, text=True
     )
     while step_reached(run) < 7:
         time.sleep(0.01)
@@ -140,7 +150,7 @@ def test_a_signal_stops_after_the_step_and_the_same_command_continues(
     assert f"stopped and saved at step {stopped:,}; the same command continues" in log
     assert "Traceback" not in log
     assert (run / "checkpoints" / f"step-{stopped:08d}").is_dir()
-    result = train(run, corpus, *QUICK)
+    result = train(run, mixture, *MIXED)
     assert f"continuing from step {stopped:,}" in result.stderr
     assert final_weights(run) == final_weights(uninterrupted)
 
@@ -672,5 +682,5 @@ def test_the_bleu_of_the_log_is_that_of_evaluate_and_of_the_sacrebleu_command(tm
 )
 def test_languages_are_read_from_file_names(sources, targets, codes) -> None:
     text = Text((Path("data") / sources,), (Path("data") / targets,) if targets else ())
-    found = languages_of(Inputs(text))
+    found = languages_of(Inputs((Corpus(text),)))
     assert tuple(found.values()) == (codes or ())

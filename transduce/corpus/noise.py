@@ -162,7 +162,8 @@ def swap_numbers(pair: Pair, rng: Random) -> Pair | None:
         following = iter(new[digits])
         return "".join(next(following) if c.isdigit() else c for c in number)
 
-    return Pair(*(NUMBER.sub(replaced, text) for text in pair))
+    altered = Pair(*(NUMBER.sub(replaced, text) for text in pair))
+    return None if altered == pair else altered
 
 
 def _digits(number: str) -> str:
