@@ -8,7 +8,7 @@ SENTENCES = "Where is the nearest station?" "I would like a cup of coffee, pleas
   "My sister has been learning German for three years." "If it rains tomorrow, we will stay at home."
 LOOK = "Where is the nearest station?" --kind cross --from nächste
 
-.PHONY: demo test test-avx2 check results clean
+.PHONY: demo test test-avx2 check results docs clean
 
 demo: .venv/installed
 	@mkdir -p demo-output
@@ -44,6 +44,9 @@ check: .venv/developing
 
 results: .venv/installed
 	.venv/bin/python -m transduce.evaluate.results results README.md
+
+docs: .venv/installed
+	.venv/bin/python -m transduce.config.reference > docs/settings.md
 
 clean:
 	rm -rf .venv build *.egg-info

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transduce.table import NARROWEST, render_table, terminal_width
+from transduce.table import NARROWEST, paragraph, render_table, terminal_width
 
 TEXT = "the quick brown fox jumps over the lazy dog " * 4
 WIDE = [("one", "1,234.56 ± 0.12", TEXT), ("two", "7", "short")]
@@ -29,9 +29,26 @@ def test_a_table_is_no_wider_than_asked_and_loses_no_word(width) -> None:
 
 
 def test_long_words_and_numbers_are_not_broken_in_a_table_that_is_too_narrow() -> None:
+    path = "/home/someone/runs/2026/english-german/model"
+    page = render_table("", ("score", "model"), "><", [("12.3 / 45.6", path)], 20)
+    assert page.split("\n")[-1] == f"  12.3 / 45.6  {path}"
+
+
+def test_a_signature_wraps_after_its_bars_and_is_otherwise_whole() -> None:
     signature = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.4.3"
-    page = render_table("", ("score", "signature"), "><", [("12.3 / 45.6", signature)], 20)
-    assert page.split("\n")[-1] == f"  12.3 / 45.6  {signature}"
+    page = render_table("", ("score", "signature"), "><", [("12.3", signature)], 40)
+    lines = page.split("\n")[2:]
+    assert max(map(len, lines)) <= 40
+    assert "".join(line.split()[-1] for line in lines) == signature
+    assert all(line.endswith("|") for line in lines[:-1])
+
+
+def test_a_paragraph_fits_the_terminal(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = paragraph(f"{TEXT} {TEXT}", "  ", "    ").split("\n")
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert " ".join(" ".join(lines).split()) == " ".join(f"{TEXT} {TEXT}".split())
 
 
 def test_a_table_without_rows_has_its_headings() -> None:

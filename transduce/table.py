@@ -1,5 +1,6 @@
 """Plain-text tables that fit the terminal."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -24,9 +25,9 @@ def render_table(
 
     An empty title, or headings that are all empty, are left out.
 
-    Left-aligned cells and headings wrap between words if the table is wider than `width`, the
-    terminal's by default. Words are never broken and right-aligned cells never wrap, so a table
-    with long words may be wider than `width`.
+    Left-aligned cells and headings wrap between words, and after the | of a signature, if the table
+    is wider than `width`, the terminal's by default. Other words are never broken and right-aligned
+    cells never wrap, so a table with long words may be wider than `width`.
 
     >>> print(render_table("Scores", ("metric", "score"), "<>", [("BLEU", "44.01")]))
     Scores
@@ -48,6 +49,21 @@ def render_table(
         if number == 0 and any(headings):
             lines.append(GAP + "─" * (sum(widths) + len(GAP) * (len(widths) - 1)))
     return "\n".join(lines)
+
+
+def paragraph(text: str, indent: str = "", rest: str | None = None) -> str:
+    """Text wrapped between words to fit the terminal; `rest` indents all lines but the first."""
+    start = indent if rest is None else rest
+    return "\n".join(
+        textwrap.wrap(
+            text,
+            terminal_width(),
+            initial_indent=indent,
+            subsequent_indent=start,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
 
 
 def render_list(title: str, items: Mapping[str, Sequence[str]], width: int | None = None) -> str:
@@ -78,9 +94,13 @@ def _widths(columns: Sequence[Sequence[str]], sides: str, available: int) -> lis
     return widths
 
 
+class _Wrapper(textwrap.TextWrapper):
+    wordsep_simple_re = re.compile(r"(\s+|(?<=\|)(?=\S))")
+
+
 def _longest_word(text: str) -> int:
-    return max(map(len, text.split()), default=0)
+    return max(map(len, re.split(r"\s+|(?<=\|)", text)), default=0)
 
 
 def _wrap(cell: str, width: int) -> list[str]:
-    return textwrap.wrap(cell, max(1, width), break_long_words=False, break_on_hyphens=False)
+    return _Wrapper(max(1, width), break_long_words=False, break_on_hyphens=False).wrap(cell)

@@ -29,6 +29,7 @@ EXTRAS = {
 VERBS = {
     "train": "transduce.cli.train",
     "check": "transduce.cli.check",
+    "presets": "transduce.cli.presets",
     "translate": "transduce.cli.translate",
     "score": "transduce.cli.score",
     "evaluate": "transduce.cli.evaluate",

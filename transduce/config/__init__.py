@@ -1,6 +1,6 @@
 """Settings. The defaults are the paper's; presets, files and `--set` change some of them."""
 
-from transduce.config.presets import PRESETS, TABLE_3, preset
+from transduce.config.presets import LARGEST_CORPUS, PRESETS, TABLE_3, preset, preset_for
 from transduce.config.reading import config_of, parse_override, read_toml, resolve
 from transduce.config.sections import (
     Config,
@@ -12,6 +12,7 @@ from transduce.config.sections import (
 )
 
 __all__ = [
+    "LARGEST_CORPUS",
     "PRESETS",
     "TABLE_3",
     "Config",
@@ -23,6 +24,7 @@ __all__ = [
     "config_of",
     "parse_override",
     "preset",
+    "preset_for",
     "read_toml",
     "resolve",
 ]

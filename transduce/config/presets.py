@@ -84,6 +84,14 @@ PRESETS: dict[str, Difference] = {
     },
 }
 
+# Without --preset: the first preset whose number of pairs is not exceeded, otherwise the paper's.
+LARGEST_CORPUS = {"tiny": 100_000, "small": 2_000_000}
+
+
+def preset_for(pairs: int) -> str:
+    """The preset for a corpus of this size."""
+    return next((name for name, most in LARGEST_CORPUS.items() if pairs <= most), "base")
+
 
 def preset(name: str) -> Difference:
     """The settings of a preset that differ from the paper's base model."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transduce.config.presets import Difference, preset
-from transduce.config.sections import Config, Section, setting_names, unknown_setting
+from transduce.config.sections import Config, Section, unknown_setting
 from transduce.errors import ConfigError, nearest
 
 LARGEST_FILE = 2**20  # bytes of a settings file
@@ -69,7 +69,7 @@ def parse_override(item: str) -> Difference:
     if not (equals and dot and section and key):
         raise ConfigError(f"cannot read the setting {item!r}: write section.key=value")
     if section not in Config.model_fields:
-        raise unknown_setting(f"{section}.{key}", setting_names(Config))
+        raise unknown_setting(f"{section}.{key}")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):

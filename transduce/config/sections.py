@@ -1,13 +1,13 @@
 """The sections of the settings; the defaults are the paper's."""
 
+import difflib
 import reprlib
-from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transduce.config.presets import preset
-from transduce.errors import ConfigError, nearest
+from transduce.errors import ConfigError
 
 # Bounds are far above practical values; they catch mistakes before memory is allocated.
 Size = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -34,7 +34,7 @@ class Section(BaseModel):
     def __init__(self, /, **values: Any) -> None:
         for name in values:
             if name not in type(self).model_fields:
-                raise unknown_setting(f"{self.section}.{name}", setting_names(type(self)))
+                raise unknown_setting(f"{self.section}.{name}")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -278,10 +278,8 @@ class Config(Section):
     train: TrainConfig = Field(default_factory=TrainConfig)
 
 
-def setting_names(section: type[Section]) -> list[str]:
-    """Every name that `--set` takes, within a section or in all of them."""
-    if section is not Config:
-        return [f"{section.section}.{name}" for name in section.model_fields]
+def setting_names() -> list[str]:
+    """Every name that `--set` takes."""
     return [
         f"{name}.{key}"
         for name, field in Config.model_fields.items()
@@ -289,8 +287,14 @@ def setting_names(section: type[Section]) -> list[str]:
     ]
 
 
-def unknown_setting(name: str, known: Iterable[str]) -> ConfigError:
-    return ConfigError(f"unknown setting {name}{nearest(name, known)}")
+def unknown_setting(name: str) -> ConfigError:
+    """Suggests a setting whose name after the section is similar, first of the same section."""
+    section, _, key = name.partition(".")
+    known = sorted(setting_names(), key=lambda setting: setting.startswith(f"{section}."))
+    keys = {setting.partition(".")[2]: setting for setting in known}
+    close = difflib.get_close_matches(key, keys, n=1, cutoff=0.61)  # not vocab for batch_size
+    hint = f"did you mean {keys[close[0]]}?" if close else "`transduce presets --settings` has all"
+    return ConfigError(f"unknown setting {name}; {hint}")
 
 
 def _sentence(section: str, error: ValidationError) -> str:
