@@ -17,7 +17,7 @@ from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines.router import open_engine
 from transduce.errors import InputError
-from transduce.explain.page import MOST_BARS, PAGE
+from transduce.explain.page import MOST_BARS, WIDEST_PAGE
 from transduce.model import Transformer
 from transduce.tokenizer import load_tokenizer
 
@@ -202,7 +202,7 @@ def test_a_sentence_of_more_than_256_tokens_is_an_error() -> None:
 def test_a_word_of_40_000_letters_is_cut_or_an_error(directory) -> None:
     word = "Donaudampfschiff" * 2500
     result = CliRunner().invoke(main, ["explain", word, "--seed", "0"])
-    assert max(map(len, result.stdout.split("\n"))) <= PAGE
+    assert max(map(len, result.stdout.split("\n"))) <= WIDEST_PAGE
     result = CliRunner().invoke(main, ["explain", word, "--model", str(directory)])
     assert result.exit_code == 2
     assert "and explain shows at most 256: give a shorter one" in result.stderr
@@ -214,7 +214,7 @@ def test_every_token_and_every_step_is_on_the_page(worked) -> None:
         assert f"\n{step}. " in page
     for token in worked.queries + worked.keys:
         assert token in page
-    assert max(len(line) for line in page.split("\n")) <= PAGE
+    assert max(len(line) for line in page.split("\n")) <= WIDEST_PAGE
 
 
 def test_the_decoder_page_shows_what_the_mask_hides() -> None:
@@ -284,6 +284,48 @@ def test_a_word_cut_into_tokens_is_shown_with_hyphens(directory) -> None:
     word = example.source[: example.source.index("-z") + 1]
     assert "".join(piece.removeprefix("-") for piece in word).lstrip("▁") == "exqz"
     assert all(piece.startswith("-") for piece in word[1:])
+
+
+def test_keys_and_values_of_cross_attention_come_from_the_encoders_output(directory) -> None:
+    example = explain.of_model(directory, pairs(1)[0][0], None)
+    worked = explain.work_out(example, "cross", 1, 2)
+    memory = example.model.encode(example.source_ids).states[0]
+    torch.testing.assert_close(worked.memory, memory)
+    attention = example.model.decoder[0].cross_attention
+    kv = attention.keys_values(memory[None])
+    torch.testing.assert_close(worked.k, kv.keys[0, 1])
+    torch.testing.assert_close(worked.v, kv.values[0, 1])
+    page = explain.render(worked, None)
+    assert "m, the output of the encoder: the keys and values come from it" in page
+    assert f"{worked.memory[0, 0]:.3f}".replace("-", "−") in page
+    assert "3. K = mW^K" in page
+    assert explain.work_out(example, "encoder", 1, 2).memory is None
+    assert "m, the output" not in explain.render(explain.work_out(example, "decoder", 1, 1), None)
+
+
+def test_a_word_of_several_tokens_is_its_last_row(directory) -> None:
+    example = explain.of_model(directory, "exqz runs", "exqz runs")
+    worked = explain.work_out(example, "encoder", 1, 1)
+    last = worked.queries.index("-z")
+    word = explain.render(worked, "exqz")
+    assert f'10. The largest weights of "{worked.queries[last]}"' in word
+    tokens = [token for token in worked.queries[: last + 1] if token != "▁"]
+    assert f"The word is {len(tokens)} tokens, {' '.join(tokens)}; this is the row" in word
+    assert word.replace("\n", "") != explain.render(worked, worked.queries[-1]).replace("\n", "")
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_the_decoders_weights_are_said_to_be_for_the_next_token(kind) -> None:
+    worked = explain.work_out(explain.example("a b", "c d e", seed=0), kind, 1, 1)
+    for token, following in (("<s>", "c"), ("d", "e"), ("e", "</s>")):
+        text = " ".join(explain.render(worked, token).split())
+        assert f'Having read "{token}", the decoder predicts the next token, "{following}"' in text
+        assert f'to write "{following}", not to write "{token}"' in text
+
+
+def test_the_encoders_weights_are_said_to_be_shares_of_values() -> None:
+    worked = explain.work_out(explain.example("a b", "c d", seed=0), "encoder", 1, 1)
+    assert 'shares of these tokens\' values in the new vector of "b"' in explain.render(worked, "b")
 
 
 def test_the_bars_are_the_largest_weights_of_the_row(worked) -> None:

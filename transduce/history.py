@@ -23,8 +23,6 @@ from transduce.train.run import (
     read_metrics,
 )
 
-NO_WRAP = 10**6  # columns: a path in a sentence stays whole
-
 Entry = Mapping[str, Any]  # of metrics.jsonl
 
 
@@ -166,7 +164,7 @@ def render(history: History) -> str:
         "not as in the paper": [f"{name} = {value}" for name, value in history.settings.items()],
     }
     listed = {name: lines or ["nothing yet"] for name, lines in listed.items()}
-    return render_list(str(history.directory), {**listed, "problems": history.problems}, NO_WRAP)
+    return render_list(str(history.directory), {**listed, "problems": history.problems})
 
 
 def _state(history: History) -> list[str]:

@@ -9,10 +9,9 @@ from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
 from transduce.check.text import Example
 from transduce.check.vocabulary import RARE
-from transduce.table import render_list, render_table
+from transduce.table import paragraph, render_list, render_table, terminal_width
 from transduce.train.run import flat
 
-WIDTH = 100
 FORMAT_VERSION = 1
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -38,8 +37,8 @@ def render(preflight: Preflight) -> str:
         _unusual(preflight),
         _overlap(preflight),
         render_list("Training", {**_network(preflight), **_cost(preflight)}),
-        "\n".join(f"warning: {warning}" for warning in warnings_of(preflight)),
-        f"This would train: {steps}{when}.",
+        "\n".join(paragraph(f"warning: {w}", rest="  ") for w in warnings_of(preflight)),
+        paragraph(f"This would train: {steps}{when}."),
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -108,7 +107,7 @@ def _pairs(preflight: Preflight) -> str:
 def _shown(example: Example) -> str:
     tokens = f" ({example.tokens:,} tokens)" if example.tokens else ""
     start = f"{example.where}{tokens}: "
-    room = (WIDTH - 6 - len(start) - 5) // 2
+    room = (terminal_width() - 6 - len(start) - 7) // 2
     return f"{start}{cut(example.source, room)!r} | {cut(example.target, room)!r}"
 
 
@@ -117,7 +116,11 @@ def cut(text: str, width: int) -> str:
 
 
 def _unusual(preflight: Preflight) -> str:
-    notes = [f"  {note}" for survey in preflight.corpora.values() for note in survey.notes]
+    notes = [
+        paragraph(note, "  ", "    ")
+        for survey in preflight.corpora.values()
+        for note in survey.notes
+    ]
     rows = [
         (corpus, line.side, line.what, f"{line.lines:,}", f"{100 * line.share:.2f} %", line.first)
         for corpus, survey in preflight.corpora.items()
@@ -150,7 +153,7 @@ def _overlap(preflight: Preflight) -> str:
         for example in overlap.examples:
             sign = "≈" if example.match == "near" else "="
             start = f"    {example.where} {sign} {example.training}: "
-            lines.append(start + repr(cut(example.text, WIDTH - len(start) - 2)))
+            lines.append(start + repr(cut(example.text, terminal_width() - len(start) - 2)))
     return "\n".join(lines)
 
 

@@ -17,7 +17,11 @@ from transduce.cli.options import as_json, at_least_one, log, model_option
     help="Self-attention of the encoder or the decoder, or cross-attention.",
 )
 @click.option("--target", help="The decoder's input (for decoder and cross).")
-@click.option("--from", "word", help="The query word whose row is computed in detail.")
+@click.option(
+    "--from",
+    "word",
+    help="The query token or word whose row is computed in detail [default: the last].",
+)
 @model_option
 @click.option(
     "--seed",
@@ -38,7 +42,8 @@ def explain_command(
 ) -> None:
     """Compute attention on TEXT step by step: Q, K, QKᵀ/√d_k, mask, softmax, weighted V.
 
-    The decoder reads the model's own translation, unless --target gives another.
+    The decoder reads the model's own translation, unless --target gives another. Its row of a word
+    is what it computes after reading the word, to predict the next one.
     """
     from transduce import explain
     from transduce.errors import InputError

@@ -78,7 +78,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
 
     from transduce.directory import ModelDirectory
     from transduce.engines.router import how_it_runs
-    from transduce.table import render_table
+    from transduce.table import paragraph, render_table
 
     model = ModelDirectory.open(directory)
     files = {f.name: f.stat().st_size for f in sorted(directory.iterdir()) if f.is_file()}
@@ -105,4 +105,4 @@ def _print_model(directory: Path, as_json: bool) -> None:
     for name, value in settings.items():
         click.echo(f"  {name} = {value}")
     runs = ", ".join(f"{name} {value}" for name, value in how_it_runs(model).items())
-    click.echo(f"\nOn this machine: {runs}")
+    click.echo("\n" + paragraph(f"On this machine: {runs}", rest="  "))

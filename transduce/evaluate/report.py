@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from transduce.evaluate.comparison import Comparison, Estimate
 from transduce.evaluate.metrics import CorpusScores, Score
 from transduce.evaluate.output import SystemOutput
-from transduce.table import render_table
+from transduce.table import paragraph, render_table
 
 NAMES = {
     "bleu": "BLEU",
@@ -16,7 +16,6 @@ NAMES = {
     "chrf": "chrF2",
     "ter": "TER (less is better)",
 }
-WIDTH = 200  # columns: signatures are long
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _scores(evaluation: Evaluation) -> str:
             )
         )
     rows += [(f"flagged: {flag}", f"{count:,}", "") for flag, count in output.flags]
-    return render_table(evaluation.system, ("metric", "score", "signature"), "<><", rows, WIDTH)
+    return render_table(evaluation.system, ("metric", "score", "signature"), "<><", rows)
 
 
 def _comparison(against: Comparison) -> str:
@@ -111,7 +110,7 @@ def _comparison(against: Comparison) -> str:
         scores = _shown(difference.ours), _shown(difference.other)
         rows.append((NAMES[key], *scores, f"{change:+.2f}", f"{difference.p_value:.4f}"))
     headings = ("metric", "score (95 %)", "other (95 %)", "difference", "p")
-    return render_table(title, headings, "<>>>>", rows, WIDTH)
+    return render_table(paragraph(title), headings, "<>>>>", rows)
 
 
 def _shown(estimate: Estimate) -> str:

@@ -3,16 +3,17 @@
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import combinations
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transduce.errors import InputError
-from transduce.explain.worked import Worked
-from transduce.table import render_table
+from transduce.explain.worked import EOS, Worked
+from transduce.table import render_table, terminal_width
 
-PAGE = 100  # columns of text
+WIDEST_PAGE = 100  # columns of text, in a wider terminal too
 LONGEST_NAME = 20  # letters of a token that are printed
 WIDEST = 8  # numbers shown of a vector
 LONGEST_SUM = 16  # terms written out
@@ -27,23 +28,32 @@ FORMULAS = {
 }
 
 
+def page_width() -> int:
+    return min(WIDEST_PAGE, terminal_width())
+
+
 def render(worked: Worked, word: str | None) -> str:
     """The worked example as a page of text."""
-    row, d_k = _row_of(worked, word), worked.q.shape[1]
+    span, d_k = _span_of(worked, word), worked.q.shape[1]
+    row = span[-1]
     queries, keys = worked.queries, worked.keys
     formula, name = FORMULAS[worked.attention]
     fit = formula.removeprefix("softmax(").removesuffix(") V")
     if worked.attention == "scaled":
         fit += f" = QKᵀ/{math.sqrt(d_k):.3g}"
     b = "" if worked.b_q is None else " + b"
-    y, of = ("m", " of m, the encoder's output") if worked.kind == "cross" else ("x", "")
+    y, of = ("m", " of the source") if worked.memory is not None else ("x", "")
     norm = " (after LayerNorm: pre-norm)" if worked.pre_norm else ""
+    inputs = f"x, the input of this layer{norm}"
+    if worked.memory is not None:
+        inputs = f"x, the state of the decoder in this layer{norm}: the queries come from it"
     hidden = worked.scores.masked_fill(~worked.visible, -math.inf)
     weights = worked.weights.masked_fill(~worked.visible, math.nan)
     mask = _why_hidden(worked)
     parts = [
         f"Attention(Q, K, V) = {formula}{name}\n{worked.title}, d_k = {d_k}",
-        _vectors(f"1. x, the input of this layer{norm}", queries, worked.x),
+        _vectors(f"1. {inputs}", queries, worked.x),
+        *_memory(worked),
         _vectors(f"2. Q = xW^Q{b}, a query for every token", queries, worked.q),
         _vectors(f"3. K = {y}W^K{b}, a key for every token{of}", keys, worked.k),
         _vectors(f"4. V = {y}W^V{b}, a value for every token{of}", keys, worked.v),
@@ -55,8 +65,17 @@ def render(worked: Worked, word: str | None) -> str:
         _vectors(f"8. {formula}, this head's output", queries, worked.output),
         _by_hand(worked, row),
         _bars(worked, row),
+        _meaning(worked, span),
     ]
     return "\n\n".join(parts)
+
+
+def _memory(worked: Worked) -> list[str]:
+    """What keys and values are computed from, where it is not what the queries are."""
+    if worked.memory is None:
+        return []
+    title = "   m, the output of the encoder: the keys and values come from it"
+    return [_vectors(title, worked.keys, worked.memory)]
 
 
 def _why_hidden(worked: Worked) -> str:
@@ -70,12 +89,47 @@ def _why_hidden(worked: Worked) -> str:
     return " or ".join(reasons)
 
 
-def _row_of(worked: Worked, word: str | None) -> int:
+def _span_of(worked: Worked, word: str | None) -> range:
+    """The tokens of a word; without a word, the last token."""
+    tokens = worked.queries
     if word is None:
-        return len(worked.queries) - 1
-    if word not in worked.queries:
-        raise InputError(f"--from {word}: not one of the tokens {' '.join(worked.queries)}")
-    return worked.queries.index(word)
+        return range(len(tokens) - 1, len(tokens))
+    if word in tokens:
+        return range(tokens.index(word), tokens.index(word) + 1)
+    texts = ["" if token == "▁" else token.removeprefix("-") for token in tokens]
+    for first, last in combinations(range(len(tokens) + 1), 2):
+        if "".join(texts[first:last]) == word and texts[first]:
+            return range(first, last)
+    raise InputError(f"--from {word}: not one of the tokens {' '.join(tokens)}")
+
+
+def _meaning(worked: Worked, span: range) -> str:
+    """What the weights of the row are used for."""
+    row, several = span[-1], ""
+    query = _name(worked.queries[row])
+    if len(span) > 1:
+        tokens = " ".join(worked.queries[i] for i in span)
+        several = f"The word is {len(span)} tokens, {tokens}; this is the row of the last. "
+    if worked.kind == "encoder":
+        use = f'The weights are the shares of these tokens\' values in the new vector of "{query}".'
+    else:
+        following = worked.queries[row + 1] if row + 1 < len(worked.queries) else EOS
+        use = (
+            f'Having read "{query}", the decoder predicts the next token, "{_name(following)}": '
+            f'it looks at these tokens to write "{_name(following)}", not to write "{query}".'
+        )
+    return _wrapped(several + use, "    ", "    ")
+
+
+def _wrapped(text: str, first: str = "", rest: str = "   ") -> str:
+    return textwrap.fill(
+        text,
+        page_width(),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _by_hand(worked: Worked, i: int) -> str:
@@ -92,11 +146,8 @@ def _by_hand(worked: Worked, i: int) -> str:
         f"output({query})[1] = Σ weight × v[1] = "
         f"{_products(worked.weights[i, seen], worked.v[seen, 0])} = {_number(worked.output[i, 0])}",
     ]
-    wrapped = [
-        textwrap.fill(step, PAGE, initial_indent="   ", subsequent_indent="        ")
-        for step in steps
-    ]
-    return "\n".join([f'9. By hand: the largest weight of "{query}" is that of "{key}"', *wrapped])
+    title = _wrapped(f'9. By hand: the largest weight of "{query}" is that of "{key}"')
+    return "\n".join([title, *(_wrapped(step, "   ", "        ") for step in steps)])
 
 
 def _score_by_hand(worked: Worked, i: int, j: int, q: str, k: str) -> list[str]:
@@ -174,14 +225,15 @@ def _matrix(
     cells = [[_number(x, digits) for x in row] for row in values.tolist()]
     names, headings = [_name(row) for row in rows], [_name(column) for column in columns]
     widest = max(len(cell) for row in [headings, *cells] for cell in row) + 2
-    block = max(1, (PAGE - max(map(len, names)) - 2) // widest)
+    width = page_width()
+    block = max(1, (width - max(map(len, names)) - 2) // widest)
     parts = []
     for start in range(0, len(columns), block):
         part = slice(start, start + block)
         table = [[name, *row[part]] for name, row in zip(names, cells, strict=True)]
         shown = ["", *headings[part]]
-        parts.append(render_table("", shown, ">" * len(shown), table, PAGE))
-    return f"{title}\n" + "\n\n".join(parts)
+        parts.append(render_table("", shown, ">" * len(shown), table, width))
+    return f"{_wrapped(title)}\n" + "\n\n".join(parts)
 
 
 def _name(token: str) -> str:

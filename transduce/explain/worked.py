@@ -43,7 +43,10 @@ class Worked:
     kind: str  # encoder, decoder or cross
     queries: list[str]
     keys: list[str]
-    x: Float[Tensor, "query d_model"]  # what the queries are computed from
+    x: Float[Tensor, "query d_model"]  # what the queries are computed from, and K and V as well
+    memory: (
+        Float[Tensor, "key d_model"] | None
+    )  # in cross-attention: the encoder's output, for K, V
     w_q: Float[Tensor, "d_model d_k"]
     b_q: Float[Tensor, " d_k"] | None  # None without attention biases
     w: Float[Tensor, " d_k"] | None  # of additive attention
@@ -146,6 +149,7 @@ def work_out(example: Example, kind: str, layer: int, head: int) -> Worked:
         queries=example.source if kind == "encoder" else example.target,
         keys=example.target if kind == "decoder" else example.source,
         x=x[0],
+        memory=y[0] if kind == "cross" else None,
         w_q=attention.qkv.weight.detach()[own].T,
         b_q=None if bias is None else bias.detach()[own],
         w=attention.w.detach()[h] if additive else None,

@@ -7,7 +7,7 @@ import torch
 
 from transduce.config import TABLE_3, ModelConfig
 from transduce.model import Transformer, count_parameters
-from transduce.table import render_table
+from transduce.table import paragraph, render_table
 
 PAPER_VOCABULARY = 37_000  # §5.1, "about 37000 tokens"
 CODE_VOCABULARY = 40_960  # what the paper's code padded it to
@@ -80,8 +80,10 @@ def render(rows: list[Row]) -> str:
     ]
     printed = [row for row in rows if row.paper is not None]
     agreeing = sum(row.agrees is True for row in printed)
-    return render_table("Table 3: parameters × 10⁶", headings, "<<>>><", cells) + (
-        f"\n\n{agreeing} of the paper's {len(printed)} printed counts reproduce at V = 40,960, the "
-        "vocabulary its code padded to.\nThe exception is big: 213 needs a vocabulary of about "
+    table = render_table("Table 3: parameters × 10⁶", headings, "<<>>><", cells)
+    note = (
+        f"{agreeing} of the paper's {len(printed)} printed counts reproduce at V = 40,960, the "
+        "vocabulary its code padded to. The exception is big: 213 needs a vocabulary of about "
         "35,900, which nothing in paper or code explains."
     )
+    return f"{table}\n\n{paragraph(note)}"
