@@ -55,3 +55,17 @@ def test_an_export_never_overwrites(directory, tmp_path) -> None:
     result = export(directory, tmp_path)
     assert result.exit_code == 2
     assert "is not empty: name a new directory" in result.stderr
+
+
+def test_use_vmap_gives_the_same_translations_as_without_it(directory, tmp_path) -> None:
+    assert export(directory, tmp_path / "out").exit_code == 0
+    assert not list((tmp_path / "out").glob("vmap*"))
+    tokens = load_tokenizer(tmp_path / "out")
+    sources = [tokens.pieces(source) for source, _ in pairs(12)]
+    translator = ctranslate2.Translator(str(tmp_path / "out"))
+    with_map, without = (
+        [found.hypotheses[0] for found in translator.translate_batch(sources, use_vmap=used)]
+        for used in (True, False)
+    )
+    assert with_map == without
+    assert all(without)

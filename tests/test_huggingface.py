@@ -10,6 +10,7 @@ import torch
 from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
+from notes import run_note
 from torch.nn.functional import cross_entropy
 
 from transduce import grammar
@@ -269,6 +270,13 @@ def test_an_exported_model_translates_text_as_ours(model, tokens, exported, toke
         assert text == ours if hypothesis.ended else text.startswith(ours)
     assert len(set(translations)) > 5
     assert any(hypothesis.ended for hypothesis in found)
+
+
+def test_the_note_of_an_export_translates_as_ours(model, tokens, exported, capsys) -> None:
+    search = Search(penalty="average", extra_length=400)
+    found = models.search(TorchEngine(model), tokens.encode_batch(SENTENCES[:24:2]), search)
+    text, best = next((s, h) for s, (h, *_) in zip(SENTENCES[::2], found, strict=False) if h.ended)
+    assert run_note(exported, capsys, text) == f"{tokens.decode(best.tokens)}\n"
 
 
 def test_an_export_has_search_settings_and_languages(exported) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import MODEL, PATH, log
+from transduce.cli.options import PATH, log, model_option
 from transduce.errors import ModelError
 
 
@@ -36,14 +36,17 @@ def import_command(source: str, directory: Path, out: Path) -> None:
     help="The toolkit.",
 )
 @click.argument("out", type=PATH)
-@click.option("--model", metavar="MODEL", required=True, help=f"{MODEL}.")
+@model_option
 @click.option(
     "--sentences",
     type=PATH,
     help="Lines to translate for the comparison, instead of built-in sentences.",
 )
-def export_command(target: str, out: Path, model: str, sentences: Path | None) -> None:
-    """Convert a model for another toolkit; nothing is written if its results differ."""
+def export_command(target: str, out: Path, model: str | None, sentences: Path | None) -> None:
+    """Convert a model for another toolkit; nothing is written if its results differ.
+
+    OUT gets a README.md with the Python code that translates with it.
+    """
     from transduce.model_names import model_path
 
     _require_empty(out)

@@ -246,8 +246,9 @@ def write_converted(
     out: Path,
     int8: bool = True,
     check: Callable[[Path], None] = lambda _: None,
+    shortlists: bool = True,
 ) -> None:
-    """Converts a model directory for CTranslate2, with its shortlist.
+    """Converts a model directory for CTranslate2, with or without its shortlists.
 
     `check` is called with the temporary directory before the rename, and may raise.
     """
@@ -261,7 +262,7 @@ def write_converted(
         longest = config.max_positions
     with atomic.directory(out) as aside:
         vocabulary_map = None
-        if shortlist is not None:
+        if shortlists and shortlist is not None:
             vocabulary_map = aside / "map.txt"
             write_vocabulary_map(shortlist, vocabularies.target, vocabulary_map)
         write_ctranslate2(

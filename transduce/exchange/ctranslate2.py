@@ -9,6 +9,7 @@ from transduce.directory import ModelDirectory
 from transduce.engines import Request
 from transduce.engines.router import open_converted, open_engine, write_converted
 from transduce.errors import ModelError
+from transduce.exchange.note import ctranslate2_note, write_note
 from transduce.tokenizer import TOKENIZER_FILES
 
 TOLERANCE = 1e-3  # maximum difference of a token's log-probability, both in float32
@@ -18,18 +19,22 @@ SAME = 0.9  # minimum share of equal translations: near-ties may be ranked diffe
 def export_ctranslate2(
     directory: ModelDirectory, out: Path, sentences: Sequence[str], log: Callable[[str], None]
 ) -> None:
-    """Writes a CTranslate2 directory with the tokenizer's files.
+    """Writes a CTranslate2 directory with the tokenizer's files and a usage note.
 
-    Raises ModelError, and writes nothing, if its results differ from the model's.
+    Raises ModelError, and writes nothing, if its results differ from the model's. Our vocabulary
+    map is left out: its entries are shortlist sizes, and CTranslate2's `use_vmap` looks up words.
     """
 
     def check(written: Path) -> None:
         for name in TOKENIZER_FILES:
             if (directory.path / name).is_file():
                 shutil.copyfile(directory.path / name, written / name)
+        note = ctranslate2_note(directory.tokenizer, directory.description.to_json())
+        write_note(written, note)
         log(compare(directory, written, sentences))
 
-    write_converted(directory, out, directory.description.dtype == "int8", check)
+    int8 = directory.description.dtype == "int8"
+    write_converted(directory, out, int8, check, shortlists=False)
 
 
 def compare(directory: ModelDirectory, written: Path, sentences: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ from transduce.exchange.marian import (
     special_ids,
     to_marian,
 )
+from transduce.exchange.note import huggingface_note, write_note
 from transduce.model import Transformer
 from transduce.positions import sinusoids
 from transduce.shapes import parameter_shapes
@@ -137,6 +138,7 @@ def write_huggingface(
             _write_json(
                 aside / "tokenizer_config.json", _tokenizer_settings(tokenizer, languages or {})
             )
+        write_note(aside, huggingface_note(tokenizer, model.config.eos_id, languages or {}))
         agreement = compare(model, aside, tokenizer, sentences, read_huggingface)
     log(agreement)
 

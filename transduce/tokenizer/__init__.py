@@ -13,6 +13,7 @@ from transduce.tokenizer.marian import FILES, TARGET_VOCABULARY, MarianTokenizer
 __all__ = [
     "BOS",
     "EOS",
+    "OURS",
     "PAD",
     "SMALLEST",
     "SPECIALS",
