@@ -393,3 +393,55 @@ def test_a_model_whose_replacement_was_interrupted_opens(saved) -> None:
     process.wait()
     saved.rename(saved.with_name(f".{saved.name}.{process.pid}.old"))
     assert ModelDirectory.open(saved).config == CONFIG
+
+
+def test_a_run_directory_stands_for_its_model(tmp_path) -> None:
+    model = model_directory(tmp_path / "run/model")
+    (tmp_path / "run/config.toml").write_text("", "utf-8")
+    assert ModelDirectory.open(tmp_path / "run").path == model
+    source, target = zip(*pairs(3), strict=True)
+    (tmp_path / "a").write_text("\n".join(source) + "\n", "utf-8")
+    (tmp_path / "b").write_text("\n".join(target) + "\n", "utf-8")
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    for words in (
+        ["translate", source[0]],
+        ["score", *files],
+        ["explain", source[0]],
+        ["evaluate", *files, "--card"],
+        ["export", "--to", "ctranslate2", str(tmp_path / "out")],
+    ):
+        of_run, of_model = (
+            CliRunner().invoke(main, [*words, "--model", str(directory)])
+            for directory in (tmp_path / "run", model)
+        )
+        assert of_run.exit_code == 0, of_run.output
+        if words[0] in ("translate", "score", "explain"):
+            assert of_run.stdout == of_model.stdout
+    assert "## Scores on b" in (model / "card.md").read_text("utf-8")
+    assert {file.name for file in (tmp_path / "run").iterdir()} >= {"model", "config.toml"}
+
+
+def test_a_run_without_a_model_yet_says_how_to_make_one(tmp_path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.toml").write_text("", "utf-8")
+    run = tmp_path / "run"
+    with pytest.raises(ModelError) as caught:
+        ModelDirectory.open(run)
+    assert str(caught.value) == (
+        f"{run} is a run that has no model yet: finish its training with transduce train {run}, "
+        f"or average its checkpoints with transduce average {run}"
+    )
+
+
+def test_a_hugging_face_checkpoint_names_the_command_that_imports_it(saved) -> None:
+    config = saved / "config.json"
+    config.write_text('{"model_type": "marian"}', "utf-8")
+    with pytest.raises(ModelError) as caught:
+        ModelDirectory.open(saved)
+    assert str(caught.value) == (
+        f"{saved} is a Hugging Face checkpoint: import it first, with "
+        f"transduce import --from huggingface {saved} OUT"
+    )
+    config.write_text('{"model_type": "bert"}', "utf-8")
+    with pytest.raises(ModelError, match=r"of type 'bert': only marian models \(OPUS-MT\) can be"):
+        ModelDirectory.open(saved)

@@ -51,7 +51,7 @@ MISTAKES = {
         import --from huggingface hf                         | Missing argument 'OUT'
         export out --model model                             | Missing option '--to'
         export --to huggingface --model model                | Missing argument 'OUT'
-        export --to huggingface out                          | Missing option '--model'
+        export --to huggingface out                          | model.norm = "pre" cannot be expressed
         paper table9                                         | No such command 'table9'
         paper params extra                                   | unexpected extra argument
         paper figure1                                        | Missing option '--output'
@@ -314,7 +314,9 @@ MISTAKES = {
         translate --model file/x hello                       | file/x
         translate --model dir hello                          | dir
         translate --model full hello                         | full
-        translate --model run hello                          | run
+        translate --model hf-other hello                     | of type 'bert': only marian
+        translate --model hf-huge hello                      | --from huggingface hf-huge OUT
+        translate --model begun hello                        | begun is a run that has no model yet
         translate --model {long} hello                       | File name too long
         translate --model {nul} hello                        | NUL
         translate --model "" hello                           | config.json
@@ -450,6 +452,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "section.toml": "[modle]\nd_model = 4\n",
         "number.toml": "[model]\nd_model = " + "9" * 10_000 + "\n",
         "full/notes.txt": "not a model\n",
+        "begun/config.toml": "",
         "hf-broken/config.json": "{oops",
         "hf-broken/model.safetensors": "x",
         "hf-deep/config.json": "[" * 50_000,

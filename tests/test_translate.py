@@ -346,16 +346,29 @@ def test_a_half_written_output_is_continued(directory, tmp_path) -> None:
 
 
 def test_json_lines_have_the_fields_that_scripts_rely_on(directory) -> None:
-    given = ['{"text": "a dog sleeps", "id": 7, "tags": ["x"]}', "a cat sleeps", '{"no": "text"}']
+    given = ['{"text": "a dog sleeps", "id": 7, "tags": ["x"]}', "a cat sleeps", "{no: json}"]
     lines = run("translate", "--model", directory, "--json", "--n-best", 2, text="\n".join(given))
     first, second, third = map(json.loads, lines)
     assert (first["id"], first["tags"], first["text"]) == (7, ["x"], "a dog sleeps")
     assert second["text"] == "a cat sleeps"
-    assert third["text"] == '{"no": "text"}'
+    assert third["text"] == "{no: json}"
     for entry in (first, second, third):
         assert {"text", "translation", "score", "tokens", "flags", "alternatives"} <= set(entry)
         assert entry["score"] < 0
         assert len(entry["alternatives"]) == 2
+
+
+def test_a_json_line_without_text_is_flagged_and_not_translated(directory) -> None:
+    given = ['{"id": 1}', '{"id": 2, "text": 5}', '{"id": 3, "text": "a dog"}', '{"text": null}']
+    words = ["translate", "--model", directory, "--json"]
+    lines = [json.loads(line) for line in run(*words, text="\n".join(given))]
+    assert [line["flags"] == ["no_text"] for line in lines] == [True, True, False, True]
+    assert "no_text" not in lines[2]["flags"]
+    assert [line["text"] for line in lines] == [None, 5, "a dog", None]
+    assert [line.get("id") for line in lines] == [1, 2, 3, None]
+    for line in (lines[0], lines[1], lines[3]):
+        assert (line["translation"], line["tokens"], line["token_scores"]) == ("", [], [])
+    assert lines[2]["translation"]
 
 
 def test_n_best_has_a_line_for_each_alternative(directory) -> None:

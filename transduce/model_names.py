@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from transduce.directory import find_model
 from transduce.errors import ModelError
 from transduce.log import Log, silent
 
@@ -20,7 +21,8 @@ def model_path(name: Path | str | None = None, to: str | None = None, log: Log =
     """The directory of the model that a user names, by default of a bundled one.
 
     `hf:ORG/NAME[@REVISION]` is fetched from the hub, once. An existing directory precedes a
-    bundled model of the same name. `to` is the target language of a bundled model.
+    bundled model of the same name; that of a run stands for its model. `to` is the target
+    language of a bundled model.
     """
     if name is None:
         return _bundled_for(DEFAULT_TARGET if to is None else to)
@@ -32,7 +34,7 @@ def model_path(name: Path | str | None = None, to: str | None = None, log: Log =
         return fetch(str(name), log)
     path, bundled = Path(name), bundled_models()
     if path.is_dir() or not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", str(name)):
-        return path
+        return find_model(path)
     if str(name) not in bundled:
         raise ModelError(f"no model directory {name}, and no bundled model; {_listed(bundled)}")
     return bundled[str(name)]

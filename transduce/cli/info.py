@@ -29,13 +29,13 @@ def info_command(name: str | None, output: Path | None, as_json: bool) -> None:
     from transduce.model_names import model_path
     from transduce.train.run import is_run
 
+    if name is not None and is_run(Path(name)):
+        _print_run(Path(name), output, as_json)
+        return
     path = model_path(name, log=log)
-    if is_run(path):
-        _print_run(path, output, as_json)
-    elif output is not None:
+    if output is not None:
         raise UserError(f"{path} is not a run: only a run has a learning curve")
-    else:
-        _print_model(path, as_json)
+    _print_model(path, as_json)
 
 
 def _print_run(directory: Path, output: Path | None, as_json: bool) -> None:

@@ -58,7 +58,7 @@ def require_writable(path: Path) -> None:
 
 
 PATH = click.Path(path_type=Path)
-MODEL = "A model directory, the name of a bundled model, or hf:ORG/NAME[@REVISION]"
+MODEL = "A directory of a model or a run, a bundled model's name, or hf:ORG/NAME[@REVISION]"
 model_option = click.option("--model", metavar="MODEL", help=f"{MODEL} [default: en-de].")
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)

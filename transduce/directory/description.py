@@ -37,6 +37,8 @@ class Description(Section):
 def read_description(directory: Path) -> dict[str, Any]:
     """The values of `config.json`; raises ModelError if this version cannot read them."""
     values = read_json(directory, FILE)
+    if "format_version" not in values and isinstance(values.get("model_type"), str):
+        raise ModelError(_import_first(directory, values["model_type"]))
     version = values.get("format_version")
     if version != FORMAT_VERSION:
         raise ModelError(
@@ -44,6 +46,19 @@ def read_description(directory: Path) -> dict[str, Any]:
             f"{FORMAT_VERSION}: use the release that wrote it, or export the model again"
         )
     return values
+
+
+def _import_first(directory: Path, kind: str) -> str:
+    """The message for a checkpoint of Hugging Face."""
+    if kind == "marian":
+        return (
+            f"{directory} is a Hugging Face checkpoint: import it first, with "
+            f"transduce import --from huggingface {directory} OUT"
+        )
+    return (
+        f"{directory} is a Hugging Face checkpoint of type {kind!r}: only marian models "
+        "(OPUS-MT) can be imported"
+    )
 
 
 def description_of(values: dict[str, Any], directory: Path) -> Description:

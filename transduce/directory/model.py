@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from transduce.model import Network
 
 WEIGHTS, CARD = "model.safetensors", "card.md"
+RUN_CONFIG, MODEL = "config.toml", "model"  # of a run directory
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ class ModelDirectory:
 
     @classmethod
     def open(cls, path: Path | str) -> "ModelDirectory":
-        """Verifies the files before reading any weights; raises ModelError if they are damaged."""
-        path = Path(path)
+        """Verifies the files before reading any weights; raises ModelError if they are damaged.
+
+        The path may also be that of a run, whose model is opened.
+        """
+        path = find_model(path)
         atomic.recover(path)
         values = read_description(path)
         optional = [name for name in (*TOKENIZER_FILES, SHORTLIST) if (path / name).is_file()]
@@ -96,6 +100,20 @@ class ModelDirectory:
         tensors = {name: torch.from_numpy(weight) for name, weight in self.weights().items()}
         load_weights(network, tensors, self.path / WEIGHTS)
         return network.to(device).eval()
+
+
+def find_model(path: Path | str) -> Path:
+    """The path of a model directory: of a run, that of its model."""
+    path = Path(path)
+    if (path / CONFIG).exists() or not (path / RUN_CONFIG).is_file():
+        return path
+    atomic.recover(path / MODEL)
+    if not (path / MODEL).is_dir():
+        raise ModelError(
+            f"{path} is a run that has no model yet: finish its training with transduce train "
+            f"{path}, or average its checkpoints with transduce average {path}"
+        )
+    return path / MODEL
 
 
 def check_vocabulary(tokenizer: TokenizerLike, config: ModelConfig, path: Path) -> None:
