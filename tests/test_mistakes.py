@@ -51,7 +51,7 @@ MISTAKES = {
         import --from huggingface hf                         | Missing argument 'OUT'
         export out --model model                             | Missing option '--to'
         export --to huggingface --model model                | Missing argument 'OUT'
-        export --to huggingface out                          | model.norm = "pre" cannot be expressed
+        export --to huggingface out                          | model.norm = "pre" cannot
         paper table9                                         | No such command 'table9'
         paper params extra                                   | unexpected extra argument
         paper figure1                                        | Missing option '--output'

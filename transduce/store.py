@@ -134,6 +134,10 @@ class Store:
         )
         return Store(meta, sides)
 
+    def __repr__(self) -> str:
+        tokens = ", ".join(f"{name} {count:,}" for name, count in self.meta.tokens.items())
+        return f"Store({len(self):,} examples; tokens: {tokens})"
+
     @property
     def tally(self) -> Tally:
         """How many examples were read, and how many were dropped and why."""

@@ -12,18 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from transduce.errors import UserError
-
-# Optional dependencies → the extra that installs them.
-EXTRAS = {
-    "torch": "train",
-    "tensorboard": "train",
-    "sacrebleu": "evaluate",
-    "sacremoses": "evaluate",
-    "matplotlib": "figures",
-    "transformers": "huggingface",
-    "huggingface_hub": "huggingface",
-}
+from transduce.errors import EXTRAS, UserError
 
 # In the order of the help text.
 VERBS = {

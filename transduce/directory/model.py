@@ -38,7 +38,7 @@ WEIGHTS, CARD = "model.safetensors", "card.md"
 RUN_CONFIG, MODEL = "config.toml", "model"  # of a run directory
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelDirectory:
     """A verified model directory."""
 
@@ -62,6 +62,12 @@ class ModelDirectory:
         if has_tokenizer(path):
             check_vocabulary(model.tokenizer, model.config, path)
         return model
+
+    def __repr__(self) -> str:
+        described = self.description
+        pair = described.source_language, described.target_language
+        what = " → ".join(filter(None, pair)) or described.task
+        return f"ModelDirectory({str(self.path)!r}, {what}, {self.parameters:,} parameters)"
 
     @property
     def config(self) -> ModelConfig:

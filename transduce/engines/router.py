@@ -44,6 +44,9 @@ class Router:
         self._opening = Lock()
         self._torch: TorchEngine | None = None
 
+    def __repr__(self) -> str:
+        return f"{self.directory!r}, {self.name} {self.compute} on {self.device}"
+
     @property
     def torch_engine(self) -> "TorchEngine":
         """The torch engine of the same model, which also provides attention weights."""

@@ -26,6 +26,9 @@ class TorchEngine:
     def __init__(self, model: Network) -> None:
         self.model = model.eval()
 
+    def __repr__(self) -> str:
+        return f"{type(self.model).__name__}({self.model.extra_repr()}), torch on {self.device}"
+
     @property
     def torch_engine(self) -> "TorchEngine":
         """Itself, like `Router.torch_engine`."""

@@ -17,7 +17,7 @@ from transduce.loss import Loss, sequence_loss
 from transduce.model.attention import KeysValues, Mask, causal_mask
 from transduce.model.dropout import Dropout
 from transduce.model.layers import DecoderLayer, EncoderLayer
-from transduce.model.network import Network
+from transduce.model.network import Network, count_parameters
 from transduce.model.operations import training_operations
 from transduce.positions import sinusoids
 
@@ -164,7 +164,16 @@ class Transformer(Network):
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logits after each target token; padding follows the tokens of a row."""
+        check_batch(source, target)
         return self.decode(target, self.encode(source))[0]
+
+    def extra_repr(self) -> str:
+        config = self.config
+        layers = f"{config.encoder_depth} + {config.decoder_depth} layers"
+        return (
+            f"{count_parameters(self):,} parameters, {layers}, d_model={config.d_model}, "
+            f"d_ff={config.d_ff}, n_heads={config.n_heads}, vocab_size={config.vocab_size:,}"
+        )
 
     def loss(self, batch: Batch, smoothing: float) -> Loss:
         states, _ = self.decode_states(batch.target_in, self.encode(batch.source))
@@ -206,6 +215,7 @@ class Transformer(Network):
         self, target: Int[Tensor, "batch target"], memory: Memory, cache: Cache | None = None
     ) -> tuple[Float[Tensor, "batch target d_model"], Cache]:
         """The input of the pre-softmax layer: `decode` without the output projection."""
+        check_rows(len(target), len(memory.states))
         length = target.shape[1]
         start = cache.length if cache else 0
         past = cache.past if cache else (None,) * len(self.decoder)
@@ -252,6 +262,30 @@ class Transformer(Network):
 def vectors(count: int, d_model: int) -> nn.Parameter:
     """Embeddings initialised as in the paper's code: normal, standard deviation 1/√d_model."""
     return nn.Parameter(torch.randn(count, d_model) * d_model**-0.5)
+
+
+def check_batch(source: Tensor, target: Tensor) -> None:
+    """Raises InputError if these are not ids [batch, length] of the same number of sentences."""
+    for name, ids in (("source", source), ("target", target)):
+        if ids.ndim != 2:
+            raise InputError(
+                f"{name} has shape {list(ids.shape)}, but must be [batch, length]: "
+                f"one sentence is {name}[None]"
+            )
+    if len(source) != len(target):
+        raise InputError(
+            f"source has {len(source):,} sentences and target {len(target):,}: "
+            "row i of the target must be the translation of row i of the source"
+        )
+
+
+def check_rows(rows: int, sentences: int) -> None:
+    """Raises InputError if target rows cannot be shared out to the sentences of a memory."""
+    if rows % max(sentences, 1):
+        raise InputError(
+            f"the target has {rows:,} rows and the memory {sentences:,} sentences: it must have "
+            "as many, or a multiple"
+        )
 
 
 def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:

@@ -88,6 +88,9 @@ class Tokenizer:
             )
         return tokenizer
 
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.vocab_size:,} tokens)"
+
     def save(self, file: Path) -> None:
         """Writes the SentencePiece model."""
         with atomic.file(file) as aside:
@@ -133,7 +136,10 @@ class Tokenizer:
         return max(map(len, self.vocabulary))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special symbols."""
+        """The ids of a text. Nothing is added to them, neither BOS nor EOS.
+
+        A network reads a source followed by EOS (`config.eos_id`), and a target preceded by BOS.
+        """
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:

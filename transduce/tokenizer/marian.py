@@ -77,6 +77,11 @@ class MarianTokenizer:
                     files[file.name] = file.read_bytes()
         return cls(files, directory)
 
+    def __repr__(self) -> str:
+        languages = f", {len(self.languages)} target languages" if self.languages else ""
+        sizes = f"{self.vocab_size:,} source and {self.target_vocab_size:,} target tokens"
+        return f"MarianTokenizer({sizes}{languages})"
+
     @property
     def vocabulary(self) -> tuple[str, ...]:
         """The source tokens, indexed by id."""
@@ -100,7 +105,10 @@ class MarianTokenizer:
         return tuple(sorted(filter(_CODE.fullmatch, self._source.ids)))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a source, without special symbols."""
+        """The ids of a source. Nothing is added to them, neither BOS nor EOS.
+
+        A network reads a source followed by EOS (`config.eos_id`), and a target preceded by BOS.
+        """
         return self._source.encode(self.pieces(text))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:

@@ -28,9 +28,12 @@ class Alternative:
     token_scores: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Translation:
-    """The translation of a text with score, tokens, flags and alternatives."""
+    """The translation of a text with score, tokens, flags and alternatives.
+
+    A list of them becomes a table by `pandas.DataFrame(results)`.
+    """
 
     text: str
     translation: str
@@ -40,6 +43,10 @@ class Translation:
     alternatives: tuple[Alternative, ...] = ()  # n-best, the translation first
     token_scores: tuple[float, ...] = ()  # of each token and of EOS
     alignment: str = ""  # Pharaoh format: SOURCE-TARGET pairs of word indices
+
+    def __repr__(self) -> str:
+        flags = f", flags={self.flags}" if self.flags else ""
+        return f"Translation({self.text!r} → {self.translation!r}, score={self.score:.3f}{flags})"
 
 
 def join_units(

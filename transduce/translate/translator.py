@@ -3,25 +3,52 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from transduce.directory import ModelDirectory
 from transduce.engines import Engine, Ids, Request
 from transduce.engines.router import Router, open_engine
+from transduce.errors import InputError, optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
-from transduce.search import Hypothesis, Search
+from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
+from transduce.translate.attention import Attention, attention_of
 from transduce.translate.guards import flags_of
 from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.lines import chunks, clean
-from transduce.translate.options import DEFAULTS, TranslateOptions
+from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
+
+if TYPE_CHECKING:
+    from transduce.model import Network
 
 MAX_LENGTH = 256  # source tokens, if the model directory does not specify it
 LONGEST = 4096  # tokens per side for scoring: memory grows with the square of the length
 REPAIR_BEAM = 8  # minimum beam of a retry
 REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines per call of the engine
+
+
+class LoadedModel(NamedTuple):
+    """A network and its tokenizer."""
+
+    model: "Network"
+    tokenizer: TokenizerLike
+
+
+def load(model: Path | str | None = None, device: str = "cpu") -> LoadedModel:
+    """The network of a model, in eval mode, and its tokenizer; `model` is as for `Translator.load`.
+
+    A network reads a source's ids followed by EOS, and a target's preceded by BOS:
+
+    >>> model, tokenizer = load("RUN/model")  # doctest: +SKIP
+    >>> ids = [*tokenizer.encode("A dog runs."), model.config.eos_id]
+    >>> memory = model.encode(torch.tensor([ids]))
+    """
+    opened = ModelDirectory.open(model_path(model))
+    with optional("a network"):
+        return LoadedModel(opened.network(device), opened.tokenizer)
 
 
 class Translator:
@@ -54,7 +81,11 @@ class Translator:
         compute: str = "auto",
         log: Log = silent,
     ) -> "Translator":
-        """The translator of a model: a directory, or a bundled one such as "en-de", the default."""
+        """The translator of a model: a model or run directory, or a bundled one, by default "en-de".
+
+        `engine` is "auto", "ctranslate2" or "torch"; `device` "auto", "cpu" or "cuda"; `compute`
+        "auto", "int8", "float16" or "float32".
+        """
         directory = ModelDirectory.open(model_path(model, log=log))
         config = directory.config
         return cls(
@@ -64,16 +95,112 @@ class Translator:
             config.max_positions - 1 if config.positions == "learned" else LONGEST,
         )
 
-    def translate(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[str]:
-        """The translation of each text; that of a blank text is empty."""
-        return [result.translation for result in self.results(texts, options)]
+    def __repr__(self) -> str:
+        return f"Translator({self.engine!r})"
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self,
+        texts: str,
+        options: TranslateOptions = ...,
+        *,
+        beam: int | None = ...,
+        alpha: float | None = ...,
+        penalty: Penalty | None = ...,
+        prefix: str | None = ...,
+        batch_size: int | None = ...,
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Iterable[str],
+        options: TranslateOptions = ...,
+        *,
+        beam: int | None = ...,
+        alpha: float | None = ...,
+        penalty: Penalty | None = ...,
+        prefix: str | None = ...,
+        batch_size: int | None = ...,
+    ) -> list[str]: ...
+
+    def translate(
+        self,
+        texts: str | Iterable[str],
+        options: TranslateOptions = DEFAULTS,
+        *,
+        beam: int | None = None,
+        alpha: float | None = None,
+        penalty: Penalty | None = None,
+        prefix: str | None = None,
+        batch_size: int | None = None,
+    ) -> str | list[str]:
+        """The translation of one text, or a list of those of several; of a blank text it is "".
+
+        Keywords change `options`, whose defaults are the paper's search: `beam` 4 (1 is greedy),
+        `alpha` 0.6 and `penalty` "gnmt" for the length penalty. Every translation begins with
+        `prefix`. `batch_size`, 64 sentences, changes memory and speed only.
+        """
+        options = with_changes(
+            options, beam=beam, alpha=alpha, penalty=penalty, prefix=prefix, batch_size=batch_size
+        )
+        found = [result.translation for result in self.results(texts, options)]
+        return found[0] if isinstance(texts, str) else found
 
     def results(
-        self, texts: Sequence[str], options: TranslateOptions = DEFAULTS
+        self,
+        texts: str | Iterable[str],
+        options: TranslateOptions = DEFAULTS,
+        *,
+        beam: int | None = None,
+        alpha: float | None = None,
+        penalty: Penalty | None = None,
+        n_best: int | None = None,
+        prefix: str | None = None,
+        scores: bool | None = None,
+        alignments: bool | None = None,
+        batch_size: int | None = None,
     ) -> list[Translation]:
-        """The translation of each text with score, tokens, flags and alternatives."""
-        plans = self.plan(texts, options)
+        """The translation of each text with score, tokens, flags and alternatives.
+
+        Keywords are as for `translate`; `n_best` gives as many alternatives, `scores` exact
+        log-probabilities of every token, and `alignments` word alignments (with torch). The list
+        becomes a table by `pandas.DataFrame(results)`.
+        """
+        options = with_changes(
+            options,
+            beam=beam,
+            alpha=alpha,
+            penalty=penalty,
+            n_best=n_best,
+            prefix=prefix,
+            scores=scores,
+            alignments=alignments,
+            batch_size=batch_size,
+        )
+        plans = self.plan(_listed(texts), options)
         return self.join(plans, self.search(plans, options), options)
+
+    def attention(self, text: str, target: str | None = None) -> Attention:
+        """The words and the weights of every head for a text and its translation.
+
+        `target` is a translation to read instead of the model's own. This needs torch.
+        """
+        source = self.tokenizer.encode(clean(text))
+        if not source:
+            raise InputError("attention needs a text that is not blank")
+        if len(source) > self.max_length:
+            raise InputError(
+                f"the text has {len(source):,} tokens and the model takes {self.max_length:,}: "
+                "give a shorter one"
+            )
+        with optional("attention"):
+            network = self._network
+        if target is None:
+            ((best, *_),) = self.engine.search([Request(source)])
+            return attention_of(network, self.tokenizer, source, best.tokens)
+        (written,) = self.tokenizer.encode_targets([clean(target)])
+        return attention_of(network, self.tokenizer, source, written)
 
     def stream(
         self, texts: Iterable[str], options: TranslateOptions = DEFAULTS, chunk: int = CHUNK
@@ -166,16 +293,31 @@ class Translator:
         scores = iter(self.engine.score([s for s, _ in some], [t for _, t in some], batch_size))
         return [next(scores) if fits else None for fits in fitting]
 
-    def _align(self, found: dict[Unit, Found]) -> None:
-        from transduce.engines.alignment import word_alignment
+    @property
+    def _network(self) -> "Network":
+        """The torch network of the engine."""
         from transduce.engines.torch_engine import TorchEngine
 
         assert isinstance(self.engine, Router | TorchEngine)
-        model = self.engine.torch_engine.model
+        return self.engine.torch_engine.model
+
+    def _align(self, found: dict[Unit, Found]) -> None:
+        from transduce.engines.alignment import word_alignment
+
+        model = self._network
         for unit, result in found.items():
             best = result.hypotheses[0].tokens
             links = word_alignment(model, self.tokenizer, unit.ids, best)
             found[unit] = replace(result, alignment=tuple(links))
+
+
+def _listed(texts: str | Iterable[str]) -> list[str]:
+    """The texts as a list; raises InputError for one that is not a string."""
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(f'texts[{number}] is {text!r}, not a string: use "" for none')
+    return listed
 
 
 def _flags(unit: Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
