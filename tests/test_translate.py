@@ -362,9 +362,9 @@ def test_a_json_line_without_text_is_flagged_and_not_translated(directory) -> No
     given = ['{"id": 1}', '{"id": 2, "text": 5}', '{"id": 3, "text": "a dog"}', '{"text": null}']
     words = ["translate", "--model", directory, "--json"]
     lines = [json.loads(line) for line in run(*words, text="\n".join(given))]
-    assert [line["flags"] == ["no_text"] for line in lines] == [True, True, False, True]
-    assert "no_text" not in lines[2]["flags"]
-    assert [line["text"] for line in lines] == [None, 5, "a dog", None]
+    assert [line["flags"] == ["no-text"] for line in lines] == [True, True, False, True]
+    assert "no-text" not in lines[2]["flags"]
+    assert [line.get("text") for line in lines] == [None, 5, "a dog", None]
     assert [line.get("id") for line in lines] == [1, 2, 3, None]
     for line in (lines[0], lines[1], lines[3]):
         assert (line["translation"], line["tokens"], line["token_scores"]) == ("", [], [])

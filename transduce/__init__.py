@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from transduce.config import ModelConfig
     from transduce.model import Transformer
     from transduce.search import Search
-    from transduce.translate.translator import Translator, load
+    from transduce.translate.loading import load
+    from transduce.translate.translator import Translator
 
     __version__: str
 
@@ -54,7 +55,7 @@ _EXPORTS = {
     "Search": "transduce.search",
     "Transformer": "transduce.model",
     "Translator": "transduce.translate.translator",
-    "load": "transduce.translate.translator",
+    "load": "transduce.translate.loading",
 }
 
 

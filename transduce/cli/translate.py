@@ -20,7 +20,7 @@ from transduce.cli.options import (
 )
 from transduce.errors import InputError
 
-NO_TEXT = "no_text"  # the flag of a JSON object whose "text" is missing or not a string
+NO_TEXT = "no-text"  # the flag of a JSON object whose "text" is missing or not a string
 DEEPEST = 100  # levels of nesting; a deeper JSON line is translated as text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def translate_command(
     Every input line gives one output line, in order. A blank line stays blank, and a line that is
     too long for the model is translated in pieces. With --json an output line is an object with
     text, translation, score, tokens and flags; if an input line is a JSON object, its "text" is
-    translated and its other fields are kept; one without a "text" is flagged "no_text" and has an
+    translated and its other fields are kept; one without a "text" is flagged "no-text" and has an
     empty translation. With --n-best, an output line is the number of the
     input line, a translation and its score, separated by " ||| ".
     """
@@ -118,13 +118,13 @@ def translate_command(
         number = out.done if out else 0
         progress = stack.enter_context(Progress(quiet=bool(text)))
         for some in chunks(records, CHUNK, ready):
-            texts = [_text(record) for record in some]
+            texts = [_text(record) or "" for record in some]
             if unasked and mostly("de", texts):
                 log(f"the text is German, but the model translates English{bundled_hint('de')}")
                 unasked = False
             results = translator.results(texts, options)
             for record, result in zip(some, results, strict=True):
-                if not isinstance(record["text"], str):
+                if _text(record) is None:
                     result = replace(result, flags=(NO_TEXT,))
                 for line in _written(number, record, result, options, as_json):
                     out.write(line) if out else click.echo(line)
@@ -173,13 +173,14 @@ def _record(line: str, as_json: bool) -> dict[str, Any]:
         except (ValueError, RecursionError):
             fields = None
         if isinstance(fields, dict) and _flat(fields):
-            return {"text": None, **fields}
+            return fields
     return {"text": line}
 
 
-def _text(record: dict[str, Any]) -> str:
-    """The text to translate; blank if the record has none."""
-    return record["text"] if isinstance(record["text"], str) else ""
+def _text(record: dict[str, Any]) -> str | None:
+    """The text of a record, if it has one."""
+    text = record.get("text")
+    return text if isinstance(text, str) else None
 
 
 def _flat(value: object) -> bool:

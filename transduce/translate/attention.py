@@ -8,7 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from transduce.engines import Ids
+from transduce.errors import InputError
 from transduce.tokenizer import TokenizerLike
+from transduce.translate.lines import clean
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -51,6 +53,19 @@ class Attention:
         sentences = f"{' '.join(self.source)!r} → {' '.join(self.target)!r}"
         (encoder, heads), decoder = self.encoder.shape[:2], len(self.decoder)
         return f"Attention({sentences}, {encoder} + {decoder} layers, {heads} heads)"
+
+
+def encode_source(tokenizer: TokenizerLike, text: str, max_length: int) -> Ids:
+    """The ids of a text; raises InputError if it is blank or has more than `max_length` tokens."""
+    ids = tokenizer.encode(clean(text))
+    if not ids:
+        raise InputError("attention needs a text that is not blank")
+    if len(ids) > max_length:
+        raise InputError(
+            f"the text has {len(ids):,} tokens and the model takes {max_length:,}: "
+            "give a shorter one"
+        )
+    return ids
 
 
 def attention_of(

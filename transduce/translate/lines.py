@@ -122,6 +122,15 @@ def clean(text: str) -> str:
     return "" if _INVISIBLE.fullmatch(text) else text
 
 
+def listed(texts: str | Iterable[str]) -> list[str]:
+    """The texts as a list; raises InputError for one that is not a string."""
+    found = [texts] if isinstance(texts, str) else list(texts)
+    for number, text in enumerate(found):
+        if not isinstance(text, str):
+            raise InputError(f'texts[{number}] is {text!r}, not a string: use "" for none')
+    return found
+
+
 def one_line(text: str) -> str:
     """The text with a space for every character that a program may treat as a line end."""
     return _LINE_END.sub(" ", text)

@@ -3,20 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, overload
 
 from transduce.directory import ModelDirectory
 from transduce.engines import Engine, Ids, Request
 from transduce.engines.router import Router, open_engine
-from transduce.errors import InputError, optional
+from transduce.errors import optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
-from transduce.translate.attention import Attention, attention_of
+from transduce.translate.attention import Attention, attention_of, encode_source
 from transduce.translate.guards import flags_of
 from transduce.translate.join import Found, Translation, join_units
-from transduce.translate.lines import chunks, clean
+from transduce.translate.lines import chunks, clean, listed
 from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
 
@@ -28,27 +28,6 @@ LONGEST = 4096  # tokens per side for scoring: memory grows with the square of t
 REPAIR_BEAM = 8  # minimum beam of a retry
 REPAIR_NO_REPEAT = 3
 CHUNK = 2048  # lines per call of the engine
-
-
-class LoadedModel(NamedTuple):
-    """A network and its tokenizer."""
-
-    model: "Network"
-    tokenizer: TokenizerLike
-
-
-def load(model: Path | str | None = None, device: str = "cpu") -> LoadedModel:
-    """The network of a model, in eval mode, and its tokenizer; `model` is as for `Translator.load`.
-
-    A network reads a source's ids followed by EOS, and a target's preceded by BOS:
-
-    >>> model, tokenizer = load("RUN/model")  # doctest: +SKIP
-    >>> ids = [*tokenizer.encode("A dog runs."), model.config.eos_id]
-    >>> memory = model.encode(torch.tensor([ids]))
-    """
-    opened = ModelDirectory.open(model_path(model))
-    with optional("a network"):
-        return LoadedModel(opened.network(device), opened.tokenizer)
 
 
 class Translator:
@@ -81,7 +60,7 @@ class Translator:
         compute: str = "auto",
         log: Log = silent,
     ) -> "Translator":
-        """The translator of a model: a model or run directory, or a bundled one, by default "en-de".
+        """The translator of a model directory, of a run, or a bundled one, by default "en-de".
 
         `engine` is "auto", "ctranslate2" or "torch"; `device` "auto", "cpu" or "cuda"; `compute`
         "auto", "int8", "float16" or "float32".
@@ -178,7 +157,7 @@ class Translator:
             alignments=alignments,
             batch_size=batch_size,
         )
-        plans = self.plan(_listed(texts), options)
+        plans = self.plan(listed(texts), options)
         return self.join(plans, self.search(plans, options), options)
 
     def attention(self, text: str, target: str | None = None) -> Attention:
@@ -186,14 +165,7 @@ class Translator:
 
         `target` is a translation to read instead of the model's own. This needs torch.
         """
-        source = self.tokenizer.encode(clean(text))
-        if not source:
-            raise InputError("attention needs a text that is not blank")
-        if len(source) > self.max_length:
-            raise InputError(
-                f"the text has {len(source):,} tokens and the model takes {self.max_length:,}: "
-                "give a shorter one"
-            )
+        source = encode_source(self.tokenizer, text, self.max_length)
         with optional("attention"):
             network = self._network
         if target is None:
@@ -309,15 +281,6 @@ class Translator:
             best = result.hypotheses[0].tokens
             links = word_alignment(model, self.tokenizer, unit.ids, best)
             found[unit] = replace(result, alignment=tuple(links))
-
-
-def _listed(texts: str | Iterable[str]) -> list[str]:
-    """The texts as a list; raises InputError for one that is not a string."""
-    listed = [texts] if isinstance(texts, str) else list(texts)
-    for number, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise InputError(f'texts[{number}] is {text!r}, not a string: use "" for none')
-    return listed
 
 
 def _flags(unit: Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
