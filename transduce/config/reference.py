@@ -31,7 +31,11 @@ class Setting:
 def reference() -> dict[type[Section], list[Setting]]:
     """All settings, by section."""
     sections = [field.annotation for field in Config.model_fields.values()]
-    return {section: _settings(section) for section in sections if section is not None}
+    return {
+        section: _settings(section)
+        for section in sections
+        if isinstance(section, type) and issubclass(section, Section)
+    }
 
 
 def markdown() -> str:
