@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import json
+import pydoc
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -48,6 +49,12 @@ def test_tab_completion_offers_the_public_names_alone() -> None:
     public = {name for name in dir(transduce) if not name.startswith("_")}
     assert public == {"ModelConfig", "Search", "Transformer", "Translator", "load"}
     assert public | {"__version__"} == set(transduce.__all__)
+
+
+def test_help_describes_every_field_of_the_settings() -> None:
+    text = pydoc.render_doc(transduce.ModelConfig, renderer=pydoc.plaintext)
+    for name, field in transduce.ModelConfig.model_fields.items():
+        assert f"{name} = {field.default!r}: {field.description}" in text
 
 
 def test_one_text_gives_one_translation(translator) -> None:

@@ -76,9 +76,7 @@ def _settings(as_json: bool) -> str:
             (s.name, s.default, ", ".join(filter(None, (s.meaning, s.paper))) + _choices(s.values))
             for s in settings
         ]
-        tables.append(
-            render_table(section.__doc__ or "", ("setting", "default", "meaning"), "<<<", rows)
-        )
+        tables.append(render_table(section.title, ("setting", "default", "meaning"), "<<<", rows))
     return "\n\n".join(tables)
 
 

@@ -42,7 +42,7 @@ def markdown() -> str:
     """docs/settings.md."""
     lines = [INTRODUCTION]
     for section, settings in reference().items():
-        lines += [f"## `[{section.section}]`\n", f"{section.__doc__}\n"]
+        lines += [f"## `[{section.section}]`\n", f"{section.title}\n"]
         lines += [
             "| setting | default | values | meaning | paper |",
             "| --- | --- | --- | --- | --- |",

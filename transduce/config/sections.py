@@ -30,6 +30,18 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     section: ClassVar[str]
+    title: ClassVar[str]  # the docstring without the fields
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Adds the description of every field to the docstring, for `help`."""
+        cls.title = cls.__doc__ or ""
+        fields = [
+            f"{name} = {field.default!r}: {field.description}"
+            for name, field in cls.model_fields.items()
+            if field.description
+        ]
+        cls.__doc__ = "\n\n".join(filter(None, (cls.title, "\n".join(fields))))
 
     def __init__(self, /, **values: Any) -> None:
         for name in values:
