@@ -15,7 +15,6 @@ from torch import Tensor
 
 from transduce.config import TrainConfig
 from transduce.store import Lengths, Side, Store
-from transduce.tokenizer import BOS, EOS, PAD
 
 POOL = (
     128  # micro-batches that are sorted together: more means less padding, fewer means more random
@@ -37,11 +36,6 @@ class Batch:
     source: Int[Tensor, "rows source"]  # ids EOS
     target_in: Int[Tensor, "rows target"]  # BOS ids
     target_out: Int[Tensor, "rows target"]  # ids EOS
-
-    @property
-    def target_tokens(self) -> int:
-        """The number of target tokens, without padding."""
-        return int((self.target_out != PAD).sum())
 
     def to(self, device: torch.device) -> "Batch":
         return Batch(
@@ -169,10 +163,11 @@ def split(batch: Indices, parts: int, lengths: Sequence[Lengths]) -> list[Indice
 
 def collate(store: Store, indices: Indices) -> Batch:
     """The sentences as a padded micro-batch."""
-    rows = [_padded_rows(side, indices) for side in store.sides.values()]
+    pad, bos, eos = store.meta.symbols
+    rows = [_padded_rows(side, indices, pad, eos) for side in store.sides.values()]
     source = np.empty((len(indices), 0), np.int64) if len(rows) == 1 else rows[0]
-    begin = np.full((len(indices), 1), BOS)
-    inputs = np.where(rows[-1] == EOS, PAD, rows[-1])[:, :-1]
+    begin = np.full((len(indices), 1), bos)
+    inputs = np.where(rows[-1] == eos, pad, rows[-1])[:, :-1]
     return Batch(
         source=torch.from_numpy(source),
         target_in=torch.from_numpy(np.concatenate([begin, inputs], axis=1)),
@@ -230,12 +225,14 @@ def _cut(longest: Int64[np.ndarray, " rows"], budget: int, first: int) -> list[i
     return edges
 
 
-def _padded_rows(side: Side, indices: Indices) -> Int64[np.ndarray, "rows longest"]:
+def _padded_rows(
+    side: Side, indices: Indices, pad: int, eos: int
+) -> Int64[np.ndarray, "rows longest"]:
     """The ids of each sentence with EOS, padded to the longest."""
     lengths = side.lengths[indices]
     column = np.arange(lengths.max(initial=1))
     inside = column < lengths[:, None] - 1
-    rows = np.full(inside.shape, PAD)
+    rows = np.full(inside.shape, pad)
     rows[inside] = side.ids[(side.offsets[indices][:, None] + column)[inside]]
-    rows[np.arange(len(rows)), lengths - 1] = EOS
+    rows[np.arange(len(rows)), lengths - 1] = eos
     return rows

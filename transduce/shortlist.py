@@ -64,17 +64,23 @@ def load_shortlist(directory: Path) -> Shortlist | None:
 
 
 def learn_shortlist(
-    source: Side, target: Side, size: int, always: Sequence[int] = (), links: int = LINKS
+    source: Side,
+    target: Side,
+    size: int,
+    always: Sequence[int] = (),
+    base: Shortlist | None = None,
+    links: int = LINKS,
 ) -> Shortlist:
     """Learns from two encoded sides that share a vocabulary; `always` is in every shortlist.
 
+    With a `base`, learned from other text, no cut-off is smaller than there.
     Frequencies are those of the whole corpus. Translations are learned from a sample of sentences
     with at most `links` co-occurrences, in which rare source tokens are over-represented.
     """
     used, read = _counts(target.ids, size), _counts(source.ids, size)
     written = used > 0
     used[list(always)] = used.max(initial=0) + 1
-    order = np.argsort(-used, kind="stable").astype(np.int32)
+    order = base.order if base else np.argsort(-used, kind="stable").astype(np.int32)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
     # a token that no source has can only be copied, and only if some target has it
@@ -85,6 +91,8 @@ def learn_shortlist(
         cutoffs[found] = 0
         kept = (probability >= LIKELY) & ((count >= SEEN) | (found == translation))
         np.maximum.at(cutoffs, found[kept], rank[translation[kept]] + 1)
+    if base:
+        cutoffs = np.maximum(base.cutoffs, np.where(read > 0, cutoffs, 0))
     return Shortlist(order, _rounded(cutoffs, size))
 
 

@@ -26,13 +26,15 @@ from transduce.corpus.filters import Digests, Reason, Rules, Tally, check_usable
 from transduce.corpus.noise import Kind, add_noise
 from transduce.corpus.pair import Example, Pair
 from transduce.errors import InputError
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import BOS, EOS, PAD, AnyTokenizer
 
 CHUNK = 2000  # examples per encoding task
 OFFSET = np.dtype("<i8")
 
 Ids = Integer[np.ndarray, " tokens"]
 Lengths = Integer[np.ndarray, " examples"]
+Symbols = tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt]  # ids of padding, BOS and EOS
+SYMBOLS: Symbols = (PAD, BOS, EOS)
 Noisy = tuple[Kind | None, Example]  # the kind of noise that made it
 
 
@@ -69,6 +71,7 @@ class Meta:
     dropped: dict[Reason, NonNegativeInt]
     checksums: dict[str, str]  # SHA-256 of each file; version 1 has none
     parts: tuple[Part, ...] = ()  # empty in earlier stores, which have one corpus
+    symbols: Symbols = SYMBOLS
 
 
 _META = TypeAdapter(Meta)
@@ -169,7 +172,7 @@ class CorpusExamples:
 
 def build_store(
     examples: Iterable[Example],
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     directory: Path,
     max_length: int,
     *,
@@ -195,13 +198,14 @@ def build_store(
 
 def build_corpora(
     corpora: Sequence[CorpusExamples],
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     directory: Path,
     max_length: int,
     *,
     sides: Sequence[str] = ("source", "target"),
     rules: Rules | None = None,
     fingerprint: str = "",
+    symbols: Symbols = SYMBOLS,
     threads: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Store:
@@ -214,7 +218,8 @@ def build_corpora(
     rules = rules or Rules()
     parts: list[Part] = []
     seen = Digests()
-    dtype: Literal["<u2", "<u4"] = "<u2" if tokenizer.vocab_size <= 2**16 else "<u4"
+    largest = max(tokenizer.vocab_size, tokenizer.target_vocab_size)
+    dtype: Literal["<u2", "<u4"] = "<u2" if largest <= 2**16 else "<u4"
     with atomic.directory(directory) as aside:
         with ExitStack() as closing:
             writers = [closing.enter_context(_Writer(aside, name, dtype)) for name in sides]
@@ -258,6 +263,7 @@ def build_corpora(
             dropped=dict(sum((Counter(part.dropped) for part in parts), Counter())),
             checksums={name: digest for writer in writers for name, digest in writer.checksums()},
             parts=tuple(parts),
+            symbols=symbols,
         )
         (aside / "meta.json").write_bytes(_META.dump_json(meta, indent=2) + b"\n")
     return Store.open(directory)
@@ -286,16 +292,14 @@ def _encode_all(
 
 
 def _encode(
-    chunk: list[Noisy], tokenizer: Tokenizer, prefix: np.ndarray, max_length: int
+    chunk: list[Noisy], tokenizer: AnyTokenizer, prefix: np.ndarray, max_length: int
 ) -> _Encoded:
     most = (
         max_length * tokenizer.longest_piece
     )  # a longer text always has more than max_length tokens
     short = [item for item in chunk if max(map(len, item[1])) <= most]
-    sides = [
-        tokenizer.encode_arrays([example[i] for _, example in short])
-        for i in range(len(chunk[0][1]))
-    ]
+    texts = [[example[i] for _, example in short] for i in range(len(chunk[0][1]))]
+    sides = [*map(tokenizer.encode_arrays, texts[:-1]), tokenizer.encode_target_arrays(texts[-1])]
     if len(prefix):
         sides[0] = [np.concatenate([prefix, ids]) for ids in sides[0]]
     fit = [i for i in range(len(short)) if max(len(side[i]) for side in sides) <= max_length]

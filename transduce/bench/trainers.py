@@ -121,7 +121,7 @@ def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
         logits = network(batch.source, batch.target_in).flatten(0, 1)
         gold = batch.target_out.flatten()
         total += float(F.cross_entropy(logits, gold, ignore_index=PAD, reduction="sum"))
-        tokens += batch.target_tokens
+        tokens += int((batch.target_out != PAD).sum())
     return total / tokens
 
 

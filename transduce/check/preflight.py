@@ -20,6 +20,7 @@ from transduce.train.inputs import Inputs, write_text
 from transduce.train.prepare import Prepared, prepare
 from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
+from transduce.train.start import keep_start
 
 Progress = Callable[[str, int], None]
 
@@ -56,6 +57,7 @@ def check(
     busy = is_busy()  # before this is what keeps it busy
     keep_memory()
     notes: list[str] = []
+    keep_start(run, inputs.start, inputs.task.name)
     write_text(run, inputs, silent)
     if inputs.builtin:
         test = test or Text((run.builtin("test"),))
@@ -119,4 +121,4 @@ def _check_text(
 def _held_out(data: Prepared) -> frozenset[str]:
     """The source sentences that training sets aside for validation."""
     source = data.valid.sides["source"]
-    return frozenset(data.tokenizer.decode(source[i]) for i in range(len(data.valid)))
+    return frozenset(data.tokenizer.decode_source(source[i]) for i in range(len(data.valid)))

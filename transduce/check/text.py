@@ -18,7 +18,7 @@ from transduce.corpus.reading import File, TextFile
 from transduce.corpus.text import Text
 from transduce.store import Store
 from transduce.tasks import TRANSLATION
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import AnyTokenizer
 
 EXAMPLES = 2  # of every reason to drop a pair
 
@@ -133,7 +133,7 @@ def _pair_lines(file: File, aligned: bool) -> Sequence[int]:
 def survey(
     text: Text,
     places: Places,
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     store: Store,
     held_out: Collection[str] = (),
     look: Look = lambda _number, _pair: None,

@@ -26,7 +26,8 @@ class Vocabulary:
 
 def vocabulary_of(config: DataConfig, data: Prepared, notes: list[str]) -> Vocabulary:
     size = data.tokenizer.vocab_size
-    training, validation = _token_counts(data.train, size), _token_counts(data.valid, size)
+    ids = max(size, data.tokenizer.target_vocab_size)
+    training, validation = _token_counts(data.train, ids), _token_counts(data.valid, ids)
     single = data.tokenizer.byte_ids
     return Vocabulary(
         asked=config.vocab_size,

@@ -20,6 +20,7 @@ def check_command(
     valid: tuple[Path, ...],
     test: tuple[Path, ...],
     task: str | None,
+    start: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
@@ -47,7 +48,7 @@ def check_command(
     with tempfile.TemporaryDirectory(prefix="transduce-check-") as folder:
         run = Run(Path(folder))
         settings, inputs = options.resolve_training(
-            run, train, valid, task, preset, config, overrides
+            run, train, valid, task, start, preset, config, overrides
         )
         display = choose_display(settings.train.steps, first=True)
         try:

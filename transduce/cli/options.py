@@ -128,7 +128,7 @@ def text_files(
 
 
 def corpus(command: Command) -> Command:
-    """--train, --valid and --task."""
+    """--train, --valid, --task and --from."""
     text = (
         "Two line-aligned files, or one TSV or JSONL file; gzip and xz are detected; - is stdin, "
         "builtin the built-in corpus. May be given several times; WEIGHT is how often the corpus "
@@ -138,6 +138,12 @@ def corpus(command: Command) -> Command:
         text_files("--train", text, several=True, metavar="SRC TGT[:WEIGHT][:tag=NAME]"),
         text_files("--valid", "Validation data, likewise."),
         click.option("--task", help="The task [default: translation]."),
+        click.option(
+            "--from",
+            "start",
+            metavar="MODEL",
+            help="Start from the weights and the vocabulary of a model, for fine-tuning.",
+        ),
     ]
     return _add(command, options)
 
@@ -171,27 +177,40 @@ def resolve_training(
     train: tuple[tuple[Path, ...], ...],
     valid: tuple[Path, ...],
     task: str | None,
+    start: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> tuple["Config", "Inputs"]:
     """The settings and the files of a run: as given, or as it was started with."""
+    from dataclasses import replace
+
     from transduce.config import resolve
     from transduce.errors import InputError
+    from transduce.model_names import model_path
     from transduce.shapes import check_memory
     from transduce.tasks import TRANSLATION, task_of
     from transduce.train.inputs import builtin_inputs, given_inputs, read_inputs
     from transduce.train.run import read_config
+    from transduce.train.start import settings_from
 
     named = task_of(task or TRANSLATION.name)
     if valid and not train:
         raise InputError("--valid without --train: the built-in corpus has validation data")
+    if start is not None and not train:
+        raise InputError("--from without --train: give the text to continue training with")
     if train:
         inputs = given_inputs(run, named, train, valid)
+        if start is not None:
+            inputs = replace(inputs, start=model_path(start, log=log), start_name=start)
     else:
         inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
     if run.config.exists() and not (preset is not None or config or overrides):
         return read_config(run), inputs
+    if inputs.start:
+        settings = settings_from(inputs.start, preset, config, overrides)
+        check_memory(settings.model)
+        return settings, inputs
     default = "builtin" if inputs.builtin else "base"
     settings = resolve(default if preset is None else preset, config, overrides)
     check_memory(settings.model)

@@ -17,6 +17,7 @@ def train_command(
     train: tuple[tuple[Path, ...], ...],
     valid: tuple[Path, ...],
     task: str | None,
+    start: str | None,
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
@@ -32,7 +33,7 @@ def train_command(
     from transduce.train.run import Run
 
     settings, inputs = options.resolve_training(
-        Run(run), train, valid, task, preset, config, overrides
+        Run(run), train, valid, task, start, preset, config, overrides
     )
     with StopSignal().handled() as stop:
         try:

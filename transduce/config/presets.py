@@ -57,6 +57,18 @@ PRESETS: dict[str, Difference] = {
             "checkpoint_steps": 200,
         },
     },
+    # Training that starts from a model, with a small learning rate. The network is the model's.
+    "fine-tuning": {
+        "train": {
+            "steps": 2000,
+            "tokens_per_batch": 2048,
+            "warmup_steps": 200,
+            "lr_factor": 0.1,
+            "log_steps": 50,
+            "validate_steps": 200,
+            "checkpoint_steps": 100,
+        },
+    },
     # The built-in corpus in about three minutes on two cores: its translations are
     # deterministic, so neither dropout nor label smoothing helps; many checkpoints are averaged.
     "builtin": {

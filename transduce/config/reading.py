@@ -16,6 +16,11 @@ def resolve(
     preset_name: str = "base", file: Path | None = None, overrides: Iterable[str] = ()
 ) -> Config:
     """The settings of a preset, overridden by a TOML file and by `section.key=value` items."""
+    return config_of(given_settings(preset_name, file, overrides))
+
+
+def given_settings(preset_name: str, file: Path | None, overrides: Iterable[str]) -> Difference:
+    """The same as nested dictionaries, without the defaults."""
     values: dict[str, dict[str, Any]] = {}
     differences = [preset(preset_name)]
     if file is not None:
@@ -24,7 +29,7 @@ def resolve(
     for difference in differences:
         for section, changes in difference.items():
             values.setdefault(section, {}).update(changes)
-    return config_of(values)
+    return values
 
 
 def config_of(values: Mapping[str, Mapping[str, Any]]) -> Config:

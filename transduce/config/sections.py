@@ -212,15 +212,25 @@ class DataConfig(Section):
     drop_identical: bool = Field(True, description="Drop pairs with the same text on both sides")
     drop_duplicates: bool = Field(True, description="Drop pairs that have occurred before")
 
-    # Noise: altered copies, on average, of each training pair to which it applies
-    noise_capitals: Share = 0.0  # both sides in capitals; or each word of the source with one
-    noise_lowercase: Share = 0.0  # the source, or its first letter, in lower case
-    noise_no_final_punctuation: Share = 0.0  # on both sides
-    noise_join: Share = 0.0  # two or three sentences in one line
-    noise_swap_names: Share = 0.0  # names that both sides share replaced, also by invented ones
-    noise_swap_numbers: Share = 0.0  # numbers that both sides share replaced by others
-    noise_typos: Share = 0.0  # typing errors in the source
-    seed: Id = 1  # of the noise
+    # Noise: the number of altered copies, on average, of each pair to which it applies
+    noise_capitals: Share = Field(
+        0.0, description="Copies in capitals on both sides, or Each Source Word With A Capital"
+    )
+    noise_lowercase: Share = Field(
+        0.0, description="Copies with the source, or its first letter, in lower case"
+    )
+    noise_no_final_punctuation: Share = Field(
+        0.0, description="Copies without final punctuation on both sides"
+    )
+    noise_join: Share = Field(0.0, description="Copies joined with one or two other pairs")
+    noise_swap_names: Share = Field(
+        0.0, description="Copies with other or invented names, where both sides have the same"
+    )
+    noise_swap_numbers: Share = Field(
+        0.0, description="Copies with other numbers, where both sides have the same digits"
+    )
+    noise_typos: Share = Field(0.0, description="Copies with typing errors in the source")
+    seed: Id = Field(1, description="Seed of the noise")
 
 
 class TrainConfig(Section):

@@ -23,6 +23,7 @@ from transduce.shortlist import FILE as SHORTLIST
 from transduce.shortlist import Shortlist, load_shortlist
 from transduce.tokenizer import (
     TOKENIZER_FILES,
+    AnyTokenizer,
     Tokenizer,
     TokenizerLike,
     has_tokenizer,
@@ -84,7 +85,7 @@ class ModelDirectory:
         return parameter_count(parameter_shapes(self.config))
 
     @cached_property
-    def tokenizer(self) -> TokenizerLike:
+    def tokenizer(self) -> AnyTokenizer:
         return load_tokenizer(self.path)
 
     @cached_property

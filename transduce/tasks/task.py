@@ -11,7 +11,7 @@ from transduce.log import Log, silent
 from transduce.search import Search
 from transduce.search.constraints import Constraint
 from transduce.store import Store
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import AnyTokenizer
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -70,7 +70,7 @@ class Task(Protocol):
     def judge(
         self,
         network: "Network",
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         store: Store,
         count: int,
         search: Search,

@@ -14,7 +14,7 @@ from transduce.search import Search
 from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import Metric
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import AnyTokenizer
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -57,7 +57,7 @@ class Translation:
     def judge(
         self,
         network: "Network",
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         store: Store,
         count: int,
         search: Search,
@@ -68,7 +68,7 @@ class Translation:
         from transduce.translate.translator import Translator
 
         source, target = (store.sides[side] for side in self.sides)
-        texts = [tokenizer.decode(source[i]) for i in range(count)]
+        texts = [tokenizer.decode_source(source[i]) for i in range(count)]
         longest = int(source.lengths.max()) - 1
         translator = Translator(tokenizer, TorchEngine(network), longest)
         found = translator.translate(texts, TranslateOptions(search, constraint=self.constraint))

@@ -19,6 +19,7 @@ __all__ = [
     "SPECIALS",
     "TOKENIZER_FILES",
     "UNK",
+    "AnyTokenizer",
     "MarianTokenizer",
     "Tokenizer",
     "TokenizerLike",
@@ -26,6 +27,8 @@ __all__ = [
     "has_tokenizer",
     "load_tokenizer",
 ]
+
+AnyTokenizer = Tokenizer | MarianTokenizer
 
 OURS = "tokens.model"
 TOKENIZER_FILES = (OURS, *FILES, TARGET_VOCABULARY)  # of either kind
@@ -66,7 +69,7 @@ class TokenizerLike(Protocol):
     def decode(self, ids: Sequence[int] | np.ndarray) -> str: ...
 
 
-def load_tokenizer(directory: Path) -> TokenizerLike:
+def load_tokenizer(directory: Path) -> AnyTokenizer:
     """The tokenizer of a directory, of either kind; raises ModelError if it has none."""
     if not has_tokenizer(directory):
         raise ModelError(

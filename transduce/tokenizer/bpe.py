@@ -155,6 +155,14 @@ class Tokenizer:
         ids: list[np.ndarray] = self._encode(texts, "numpy")
         return ids
 
+    def encode_target_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Same as `encode_arrays`."""
+        return self.encode_arrays(texts)
+
+    def decode_source(self, ids: Sequence[int] | np.ndarray) -> str:
+        """Same as `decode`."""
+        return self.decode(ids)
+
     def pieces(self, text: str) -> list[str]:
         """The tokens of a text as strings, with "▁" for a space."""
         pieces: list[list[str]] = self._encode([text], str)

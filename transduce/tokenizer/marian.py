@@ -7,6 +7,7 @@ characters outside its vocabulary become the unknown token.
 """
 
 import difflib
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +105,29 @@ class MarianTokenizer:
         """The codes of the target languages; empty if there is only one."""
         return tuple(sorted(filter(_CODE.fullmatch, self._source.ids)))
 
+    @cached_property
+    def checksum(self) -> str:
+        total = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            total.update(name.encode() + hashlib.sha256(content).digest())
+        return total.hexdigest()
+
+    @property
+    def longest_piece(self) -> int:
+        """A number that no text reaches: normalisation may shorten it to nothing."""
+        return 2**40
+
+    @property
+    def byte_ids(self) -> range:
+        """None: unknown characters are not encoded as bytes."""
+        return range(0)
+
+    def symbol_id(self, symbol: str) -> int:
+        """The id of a tag; raises InputError if the vocabulary does not have it."""
+        if symbol not in self._source.ids:
+            raise InputError(f"the vocabulary has no tag {symbol}: leave out the tag")
+        return self._source.ids[symbol]
+
     def encode(self, text: str) -> list[int]:
         """The ids of a source. Nothing is added to them, neither BOS nor EOS.
 
@@ -119,6 +143,14 @@ class MarianTokenizer:
         pieces: list[list[str]] = split(self._target.processor, texts, str)
         return [self._target.encode(some) for some in pieces]
 
+    def encode_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Like `encode_batch`, as arrays."""
+        return [np.array(ids, np.int32) for ids in self.encode_batch(texts)]
+
+    def encode_target_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Like `encode_targets`, as arrays."""
+        return [np.array(ids, np.int32) for ids in self.encode_targets(texts)]
+
     def pieces(self, text: str) -> list[str]:
         """The tokens of a source as strings, also those outside the vocabulary."""
         code = _CODE.match(text) if self.languages else None
@@ -131,6 +163,13 @@ class MarianTokenizer:
                 f"did you mean {near[0]}?"
             )
         return [code[0], *self._split(text[code.end() :])]
+
+    def decode_source(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The text of a source's ids; unknown tokens are left out."""
+        names = self.vocabulary
+        pieces = [names[i] for i in ids if names[i] not in REMOVED]
+        text: str = self._source.processor.DecodePieces(pieces) if pieces else ""
+        return text.replace(SPACE, " ").strip()
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
         """The text of a target's ids; special symbols and unknown tokens are left out."""

@@ -35,6 +35,7 @@ def write_card(
         f"# {name}\n",
         f"A Transformer of {parameters:,} parameters, trained by transduce.\n",
         "## Data\n",
+        *([f"- started from: {inputs.start_name}"] if inputs.start else []),
         *training_lines(inputs, data),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
         f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",

@@ -38,6 +38,8 @@ class Inputs:
     builtin: bool = False
     task: Task = TRANSLATION
     stdin: bool = False  # one of the files is still to be copied from standard input
+    start: Path | None = None  # the model to start from
+    start_name: str = ""  # as it was given
 
     def fingerprint(self) -> str:
         """A digest of the contents of all files, with the weights and tags."""
@@ -151,6 +153,7 @@ def write_inputs(run: Run, inputs: Inputs) -> None:
         "valid": inputs.valid and _names(inputs.valid),
         "builtin": inputs.builtin,
         "task": inputs.task.name,
+        **({"from": inputs.start_name} if inputs.start else {}),
     }
     with atomic.file(run.inputs) as aside:
         aside.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
@@ -168,6 +171,8 @@ def read_inputs(run: Run) -> Inputs:
             tuple(map(_corpus, [train] if isinstance(train, dict) else train)),
             valid,
             task=task_of(content.get("task", TRANSLATION.name)),
+            start=run.start if "from" in content else None,
+            start_name=str(content.get("from", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(

@@ -21,6 +21,7 @@ from transduce.train.run import (
     with_vocabulary,
     write_config,
 )
+from transduce.train.start import keep_start
 from transduce.train.state import Position
 
 
@@ -46,6 +47,7 @@ READY, FINISHED = "ready", "finished"
 def _prepare(run: Run, config: Config, inputs: Inputs, display: Display) -> str:
     """Prepares the data; a finished run is not changed."""
     check_same_settings(run, config)
+    keep_start(run, inputs.start, inputs.task.name)
     finished = finished_at(run, config.train)
     if not finished:
         write_text(run, inputs, display.log)

@@ -10,6 +10,7 @@ import torch
 
 from transduce.batches import Batching, Indices, target_tokens
 from transduce.config import Config
+from transduce.directory.network import load_weights
 from transduce.errors import UserError
 from transduce.model import build_network
 from transduce.schedule import learning_rate
@@ -21,6 +22,7 @@ from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes, StopSignal
 from transduce.train.progress import Display, Report, TensorBoard
 from transduce.train.run import Metrics, Run
+from transduce.train.start import start_of
 from transduce.train.state import Learner, Position
 from transduce.train.validate import ValidationScores, validate
 
@@ -62,7 +64,12 @@ class Trainer:
         seed_step(self.config.train.seed, 0, 0, 0)  # every process draws the same weights
         if self.processes.device.type == "cpu":
             check_memory(self.config.model, copies=4)
-        model = build_network(self.config.model).to(self.processes.device)
+        model = build_network(self.config.model)
+        start = start_of(self.run)
+        if start:
+            weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
+            load_weights(model, weights, start.path)
+        model = model.to(self.processes.device)
         return Learner(model, self.config.train.ema)
 
     def _load_newest(self) -> Position | None:

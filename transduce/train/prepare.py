@@ -16,13 +16,21 @@ from transduce.config import DataConfig
 from transduce.corpus.filters import Digests, Rules, Tally, keep
 from transduce.corpus.noise import KINDS, Kind
 from transduce.corpus.pair import Example
+from transduce.directory import ModelDirectory
 from transduce.errors import ConfigError, InputError, UserError
 from transduce.log import Log, silent
-from transduce.store import CorpusExamples, Part, Store, build_corpora
+from transduce.store import SYMBOLS, CorpusExamples, Part, Store, build_corpora
 from transduce.tasks import TRANSLATION, Task, task_of
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import (
+    TOKENIZER_FILES,
+    AnyTokenizer,
+    Tokenizer,
+    has_tokenizer,
+    load_tokenizer,
+)
 from transduce.train.inputs import Inputs
 from transduce.train.run import Run
+from transduce.train.start import start_of
 
 Progress = Callable[[str, int], None]  # the current stage, and the number of examples so far
 
@@ -36,7 +44,7 @@ class Prepared:
     """A run's vocabulary and encoded corpora."""
 
     task: Task
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     train: Store
     valid: Store
 
@@ -79,12 +87,20 @@ def _prepare(
     task, corpora = inputs.task, _Corpora(inputs, config)
     origin = Origin(task.name, inputs.fingerprint(), config)
     _discard_other(run, origin, log)
+    start = start_of(run)
     tokenizer = _vocabulary(run, log)
-    if tokenizer is None:
+    if tokenizer is None or (start and start.tokenizer.checksum != tokenizer.checksum):
         corpora.check()
-        texts = corpora.texts(lambda number: progress("reading", number))
-        tokenizer = Tokenizer.learn(texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log)
+        if start:
+            tokenizer = _keep_vocabulary(run, start)
+        else:
+            texts = corpora.texts(lambda number: progress("reading", number))
+            tokenizer = Tokenizer.learn(
+                texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log
+            )
         _write_origin(run, origin, tokenizer)
+
+    symbols = (start.config.pad_id, start.config.bos_id, start.config.eos_id) if start else SYMBOLS
 
     def store(name: str, parts: Callable[[Log], list[CorpusExamples]]) -> Store:
         found = _store(run, name, origin, tokenizer, log)
@@ -97,6 +113,7 @@ def _prepare(
                 sides=task.sides,
                 rules=corpora.rules,
                 fingerprint=origin.text,
+                symbols=symbols,
                 progress=lambda number: progress(f"encoding {name}", number),
             )
             for part in found.parts:
@@ -119,7 +136,7 @@ def reopen(run: Run) -> Prepared:
     known = _read_origin(run)
     task = task_of(known[0].task) if known else TRANSLATION
     stores = (Store.open(run.data / name) for name in ("train", "valid"))
-    return Prepared(task, Tokenizer.load(run.tokens), *stores)
+    return Prepared(task, load_tokenizer(run.directory), *stores)
 
 
 def rules_of(config: DataConfig) -> Rules:
@@ -150,14 +167,25 @@ def _discard_other(run: Run, origin: Origin, log: Log) -> None:
         )
     if run.begun:
         return  # its data was deleted or is damaged: encode again with the same vocabulary
-    if run.tokens.exists():
+    if run.tokens.exists() and not run.start.exists():
         log(f"{run.tokens} was learned from other text or with other settings: learning it again")
-    run.tokens.unlink(missing_ok=True)
+    for name in TOKENIZER_FILES:
+        (run.directory / name).unlink(missing_ok=True)
     shutil.rmtree(run.data, ignore_errors=True)
     run.prepared.unlink(missing_ok=True)
 
 
-def _write_origin(run: Run, origin: Origin, tokenizer: Tokenizer) -> None:
+def _keep_vocabulary(run: Run, start: ModelDirectory) -> AnyTokenizer:
+    """Copies the vocabulary of the model to start from into the run."""
+    for name in TOKENIZER_FILES:
+        (run.directory / name).unlink(missing_ok=True)
+        if (start.path / name).is_file():
+            with atomic.file(run.directory / name) as aside:
+                shutil.copyfile(start.path / name, aside)
+    return load_tokenizer(run.directory)
+
+
+def _write_origin(run: Run, origin: Origin, tokenizer: AnyTokenizer) -> None:
     content = {
         "task": origin.task,
         "text": origin.text,
@@ -193,13 +221,13 @@ def _origin_of_store(run: Run, origin: Origin) -> Origin | None:
     return Origin(TRANSLATION.name, meta.fingerprint, settings)
 
 
-def _vocabulary(run: Run, log: Log) -> Tokenizer | None:
+def _vocabulary(run: Run, log: Log) -> AnyTokenizer | None:
     """The tokenizer of the run; None if it has to be learned."""
-    if not run.tokens.exists() and not run.begun:
+    if not has_tokenizer(run.directory) and not run.begun:
         return None
     known = _read_origin(run)
     try:
-        tokenizer = Tokenizer.load(run.tokens)
+        tokenizer = load_tokenizer(run.directory)
         if known is None or known[1] == tokenizer.checksum:
             return tokenizer
         problem = f"{run.tokens} is not the vocabulary that was learned for this run"
@@ -211,7 +239,7 @@ def _vocabulary(run: Run, log: Log) -> Tokenizer | None:
     return None
 
 
-def _store(run: Run, name: str, origin: Origin, tokenizer: Tokenizer, log: Log) -> Store | None:
+def _store(run: Run, name: str, origin: Origin, tokenizer: AnyTokenizer, log: Log) -> Store | None:
     """An encoded corpus of the run; None if it has to be encoded."""
     if not (run.data / name).exists():
         return None

@@ -10,12 +10,13 @@ from transduce.model import Network, count_parameters
 from transduce.search import PAPER
 from transduce.shortlist import FILE as SHORTLIST
 from transduce.shortlist import learn_shortlist
-from transduce.tokenizer import SPECIALS
+from transduce.tokenizer import SPECIALS, TOKENIZER_FILES
 from transduce.train.card import write_card
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes
 from transduce.train.run import Run
+from transduce.train.start import languages_from, start_of
 from transduce.train.state import Position, step_of
 from transduce.train.validate import ValidationScores, validate
 
@@ -54,7 +55,7 @@ def publish(
             max_length=config.data.max_length,
             weights=weights,
             dtype=dtype,
-            **languages_of(inputs),
+            **(languages_from(run) or languages_of(inputs)),
         )
     return scores
 
@@ -67,11 +68,17 @@ def described(checkpoints: list[Path]) -> str:
 
 def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     """The files of a model directory besides the weights: vocabulary and shortlist."""
-    files = {"tokens.model": run.tokens.read_bytes()}
-    if data is None:
+    files = {
+        name: (run.directory / name).read_bytes()
+        for name in TOKENIZER_FILES
+        if (run.directory / name).is_file()
+    }
+    start = start_of(run)
+    base = start.shortlist if start else None
+    if data is None or (start and base is None):
         return files
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
-    shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)))
+    shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)), base)
     return {**files, SHORTLIST: shortlist.to_bytes()}
 
 

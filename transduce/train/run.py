@@ -14,7 +14,7 @@ from transduce import atomic
 from transduce.config import Config, config_of, read_toml
 from transduce.errors import ConfigError, UserError
 from transduce.log import Log
-from transduce.tokenizer import Tokenizer
+from transduce.tokenizer import AnyTokenizer, MarianTokenizer
 
 CHECKPOINT_FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
 DERIVED = "model.vocab_size"  # data.vocab_size, or less if the corpus is too small for it
@@ -64,6 +64,11 @@ class Run:
     @property
     def tokens(self) -> Path:
         return self.directory / "tokens.model"
+
+    @property
+    def start(self) -> Path:
+        """A copy of the model that training started from, if any."""
+        return self.directory / "from"
 
     @property
     def prepared(self) -> Path:
@@ -135,8 +140,13 @@ def check_same_settings(run: Run, config: Config) -> None:
                 )
 
 
-def with_vocabulary(config: Config, tokenizer: Tokenizer) -> Config:
-    """The settings with `model.vocab_size` set to the size of the learned vocabulary."""
+def with_vocabulary(config: Config, tokenizer: AnyTokenizer) -> Config:
+    """The settings with `model.vocab_size` set to the size of the learned vocabulary.
+
+    An imported network keeps its own, which may have more entries than the tokenizer.
+    """
+    if isinstance(tokenizer, MarianTokenizer):
+        return config
     return config.replace(model=config.model.replace(vocab_size=tokenizer.vocab_size))
 
 

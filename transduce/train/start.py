@@ -1,0 +1,96 @@
+"""Training that starts from the weights and the vocabulary of another model."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from transduce import atomic
+from transduce.config import Config, config_of, given_settings
+from transduce.directory import ModelDirectory
+from transduce.directory.files import CHECKSUMS
+from transduce.errors import ConfigError, InputError
+from transduce.tokenizer import load_tokenizer
+from transduce.train.run import Run
+
+PRESET = "fine-tuning"
+# Settings of the network that do not change its weights.
+FREE = {"p_drop", "p_drop_attention", "p_drop_relu"}
+
+
+def settings_from(
+    path: Path, preset: str | None, file: Path | None, overrides: Iterable[str]
+) -> Config:
+    """The settings of training that starts from a model: its network and vocabulary, and the rest.
+
+    Raises ConfigError if a setting would change them.
+    """
+    model = open_start(path)
+    values = given_settings(PRESET if preset is None else preset, file, overrides)
+    config_of(values)  # unknown names, wrong types
+    own = model.config.model_dump()
+    size = values.get("data", {}).get("vocab_size") if preset is None else None
+    if size is not None and size != model.tokenizer.vocab_size:
+        raise _changed("data.vocab_size", size, model.tokenizer.vocab_size, path)
+    network = values.get("model", {})
+    for name in network.keys() - FREE - {"vocab_size"}:
+        if network[name] != own[name]:
+            raise _changed(f"model.{name}", network[name], own[name], path)
+    free = {name: network[name] for name in FREE if name in network}
+    length = {"max_length": model.description.max_length}
+    data = {**length, **values.get("data", {}), "vocab_size": model.tokenizer.vocab_size}
+    return config_of({**values, "model": {**own, **free}, "data": data})
+
+
+def _changed(name: str, given: object, own: object, path: Path) -> ConfigError:
+    return ConfigError(
+        f"{name} = {given}, but {path} has {own}: training that starts from a model keeps its "
+        "network and vocabulary, so leave out this setting"
+    )
+
+
+def open_start(path: Path) -> ModelDirectory:
+    """The model to start from; raises ModelError if it is damaged or has no vocabulary."""
+    model = ModelDirectory.open(path)
+    load_tokenizer(path)
+    return model
+
+
+def start_of(run: Run) -> ModelDirectory | None:
+    """The copy of the model that a run started from, if any."""
+    return ModelDirectory.open(run.start) if run.start.exists() else None
+
+
+def keep_start(run: Run, path: Path | None, task: str) -> None:
+    """Copies the model into the run, so that the run no longer needs the original.
+
+    Raises InputError if the run was started in another way, or if the model has another task.
+    """
+    if path is None:
+        if run.start.exists():
+            raise _other(run, f"from a model, which is in {run.start}")
+        return
+    model = open_start(path)
+    if model.description.task != task:
+        raise InputError(f"{path} is a model for {model.description.task}, not for {task}")
+    before = start_of(run)
+    if before is not None and before.checksums == model.checksums:
+        return
+    if run.begun:
+        raise _other(run, "from another model" if before else "without --from")
+    with atomic.directory(run.start) as aside:
+        for name in (*model.checksums, CHECKSUMS):
+            (aside / name).write_bytes((path / name).read_bytes())
+
+
+def _other(run: Run, how: str) -> InputError:
+    return InputError(
+        f"{run.directory} was started {how}: continue it in the same way, or train into another "
+        "directory"
+    )
+
+
+def languages_from(run: Run) -> dict[str, Any]:
+    """The languages of the model that a run started from, if it names them."""
+    model = start_of(run)
+    values = model.description.to_json() if model else {}
+    return {name: values[name] for name in ("source_language", "target_language") if name in values}
