@@ -62,6 +62,8 @@ def fetch(name: str, log: Log = silent) -> Path:
     atomic.recover(path)
     if path.is_dir():
         return path
+    import huggingface_hub  # noqa: F401 # before torch: its extra installs both
+
     from transduce.exchange.imported import import_checkpoint
 
     download = path.with_name(f"{path.name}.download")  # keeps complete files
