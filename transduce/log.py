@@ -1,4 +1,4 @@
-"""Messages for the user: functions that log take a callback of type `Log`."""
+"""Messages for the user: functions that log take a callback of type `Log`; numbers in words."""
 
 from collections.abc import Callable
 
@@ -7,3 +7,15 @@ Log = Callable[[str], None]
 
 def silent(_message: str) -> None:
     """Logs nothing."""
+
+
+def count(number: int, noun: str) -> str:
+    """A number and a noun in singular or plural.
+
+    >>> count(1, "line"), count(2000, "pair"), count(2, "entry")
+    ('1 line', '2,000 pairs', '2 entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {plural}"

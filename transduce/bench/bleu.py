@@ -90,7 +90,7 @@ def bench_bleu(folder: Path, race: Race, export: Export, read: Read, log: Log) -
 def set_up(run: Run, race: Race, export: Export, log: Log) -> Prepared:
     """Leaves in a run its settings, the encoded text and the first weights, in both forms."""
     inputs = Inputs((Corpus(race.train),), race.valid)
-    data = prepare(run, race.config.data, inputs, log, lambda _what, _count: None)
+    data = prepare(run, race.config.data, inputs, log)
     steps = race.config.train.steps
     if race.epochs is not None:
         steps = steps_of(race.epochs, data, race.config.train)

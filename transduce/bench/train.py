@@ -141,7 +141,7 @@ def set_up(run: Run, config: Config, files: tuple[Path, ...], log: Log) -> str:
     """
     write_config(run.config, config)
     text, what = find_training_text(run, files, log)
-    prepare(run, config.data, Inputs((Corpus(text),)), log, lambda _what, _count: None)
+    prepare(run, config.data, Inputs((Corpus(text),)), log)
     return what
 
 

@@ -1,6 +1,5 @@
 """Everything that training would do but train: the same settings, files, filters and batches."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from transduce.check.overlap import HeldOut, Overlap
@@ -17,12 +16,10 @@ from transduce.machine import keep_memory
 from transduce.store import build_store
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs, write_text
-from transduce.train.prepare import Prepared, prepare
+from transduce.train.prepare import Prepared, Progress, prepare
 from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
 from transduce.train.start import keep_start
-
-Progress = Callable[[str, int], None]
 
 NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
 ANY_LENGTH = 10**6  # tokens: test data is only translated, so nothing is dropped for its length
@@ -67,7 +64,7 @@ def check(
     batching, network = sizes_of(config, plan, data.train)
     timing = None
     if timed:  # before anything else takes memory that training would not
-        progress("timing steps", len(data.train))
+        progress("timing some steps, for about 15 s", 0)
         with join() as processes:
             timing = time_steps(config, data.train, plan, processes, busy)
     corpora, overlaps = _check_text(run, inputs, test, data, progress)
@@ -87,9 +84,11 @@ def _check_text(
     others = {"validation": inputs.valid, "test": test}
     searches = {name: HeldOut(text, training) for name, text in others.items() if text}
 
+    total = sum(part.tally.read for part in data.train.parts)
+
     def look(number: int, pair: Pair) -> None:
         if number % 1000 == 0:
-            progress("comparing", number)
+            progress("looking through the training data", number, total)
         for search in searches.values():
             search.look(number, pair)
 

@@ -1,10 +1,10 @@
 """`transduce evaluate`: translate once, report every metric."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -64,7 +64,7 @@ def evaluate_command(
     All files have one sentence per line; gzip and xz are detected, and one may be - (stdin).
     """
     from transduce.evaluate import report
-    from transduce.evaluate.comparison import compare
+    from transduce.evaluate.comparison import SAMPLES, compare
     from transduce.evaluate.inputs import check_record, check_writable, read_inputs
     from transduce.evaluate.metrics import corpus_scores
     from transduce.evaluate.output import SystemOutput, perplexity, translate, write_text
@@ -99,8 +99,8 @@ def evaluate_command(
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     ours = SystemOutput(inputs.translations or [])
     if translator:
-        with _waiting(f"translating {len(inputs.sources):,} sentences"):
-            ours = translate(translator, inputs.sources, search, batch_size)
+        with _counting("translating", len(inputs.sources)) as progress:
+            ours = translate(translator, inputs.sources, search, batch_size, progress)
     if output:
         write_text(output, "".join(f"{line}\n" for line in ours.lines))
     texts = {
@@ -109,19 +109,24 @@ def evaluate_command(
     }
     comparison = None
     if against:
-        with _waiting(f"comparing with {against}"):
-            others = inputs.others or []
-            if rival:
-                others = translate(rival, inputs.sources, search, batch_size).lines
+        others = inputs.others or []
+        if rival:
+            with _counting(f"translating by {against}", len(inputs.sources)) as progress:
+                others = translate(rival, inputs.sources, search, batch_size, progress).lines
+        with _counting(f"comparing with {against}: {SAMPLES:,} resamples"):
             comparison = compare(ours.lines, others, inputs.references, against)
         texts[f"the translations of {against}"] = others
     for name, lines in texts.items():
         for warning in check_text(name, lines):
             log(f"warning: {warning}")
-    with _waiting("scoring"):
-        likelihood = None
-        if translator:
-            likelihood = perplexity(translator, inputs.sources, inputs.references, batch_size, log)
+    likelihood = None
+    if translator:
+        pairs = len(inputs.sources) * len(inputs.references)
+        with _counting("scoring the references", pairs) as progress:
+            likelihood = perplexity(
+                translator, inputs.sources, inputs.references, batch_size, log, progress
+            )
+    with _counting("computing BLEU, chrF2 and TER"):
         scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
     used = model or "en-de" if path else None
     evaluation = report.Evaluation(
@@ -142,8 +147,16 @@ def evaluate_command(
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 
-def _waiting(what: str) -> AbstractContextManager[Any]:
-    """A spinner, on a terminal only."""
+@contextmanager
+def _counting(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar with a count and the time left, on a terminal only; called with what is done."""
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Left
 
-    return Console(stderr=True).status(what)
+    console, text = Console(stderr=True), TextColumn("{task.description}", markup=False)
+    counts = (MofNCompleteColumn(), Left(), TextColumn("left")) if total else ()
+    columns, hidden = (text, BarColumn(bar_width=20), *counts), not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)

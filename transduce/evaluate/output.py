@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,14 @@ from transduce import atomic
 from transduce.errors import InputError
 from transduce.log import Log, silent
 from transduce.search import Search
+from transduce.translate.join import Translation
+from transduce.translate.lines import chunks
 from transduce.translate.options import TranslateOptions
 from transduce.translate.translator import Translator
+
+CHUNK = 256  # lines between two calls of a `Progress`
+
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,24 @@ class SystemOutput:
 
 
 def translate(
-    translator: Translator, sources: Sequence[str], search: Search, batch_size: int
+    translator: Translator,
+    sources: Sequence[str],
+    search: Search,
+    batch_size: int,
+    progress: Progress = lambda _: None,
 ) -> SystemOutput:
+    """Translates lines; `progress` is called with the number that is done, now and then."""
     start = time.perf_counter()
-    results = translator.results(sources, TranslateOptions(search, batch_size))
+    options, results = TranslateOptions(search, batch_size), dict[int, Translation]()
+    # by length, so that a batch has the lines of similar length of all, not only of a chunk
+    for some in chunks(sorted(range(len(sources)), key=lambda i: -len(sources[i])), CHUNK):
+        found = translator.results([sources[i] for i in some], options)
+        results |= zip(some, found, strict=True)
+        progress(len(results))
     seconds = time.perf_counter() - start
-    flags = Counter(flag for result in results for flag in result.flags)
+    flags = Counter(flag for result in results.values() for flag in result.flags)
     # as the sacrebleu command reads them from a file
-    lines = [result.translation.replace("\n", " ").rstrip() for result in results]
+    lines = [results[i].translation.replace("\n", " ").rstrip() for i in range(len(sources))]
     engine = translator.engine
     runs = engine.name, engine.compute, engine.device
     return SystemOutput(lines, seconds, *runs, tuple(flags.most_common()))
@@ -56,6 +72,7 @@ def perplexity(
     references: Sequence[Sequence[str]],
     batch_size: int,
     log: Log = silent,
+    progress: Progress = lambda _: None,
 ) -> float | None:
     """Perplexity per token of the references, EOS included; None if none can be scored.
 
@@ -68,7 +85,10 @@ def perplexity(
         for source, target in zip(sources, targets, strict=True)
         if source.strip() and target.strip()
     ]
-    scored = translator.score([s for s, _ in pairs], [t for _, t in pairs], batch_size)
+    scored: list[tuple[float, ...] | None] = []
+    for some in chunks(pairs, CHUNK):
+        scored += translator.score([s for s, _ in some], [t for _, t in some], batch_size)
+        progress(len(scored))
     log_probs = [log_prob for of_pair in scored for log_prob in of_pair or ()]
     if None in scored:
         log(f"perplexity leaves out pairs too long for the model: {scored.count(None):,}")

@@ -84,6 +84,7 @@ def _train(
     stop: StopSignal,
     inputs: Inputs,
 ) -> int | None:
+    display.doing("building the network")
     data = reopen(run)
     config = with_vocabulary(config, data.tokenizer)
     if processes.first:
@@ -106,6 +107,7 @@ def finish(trainer: Trainer, inputs: Inputs) -> None:
     """Writes RUN/model: the average of the last checkpoints, or the EMA if `train.ema` is set."""
     run, config, processes = trainer.run, trainer.config, trainer.processes
     display, network, position = trainer.display, trainer.learner.model, trainer.position
+    display.doing("averaging and scoring the model")
     weights, name = trainer.learner.average, "moving average"
     if not weights:
         last, folder = config.train.average, run.checkpoints

@@ -12,6 +12,7 @@ from transduce.batches import Batching, Indices, target_tokens
 from transduce.config import Config
 from transduce.directory.network import load_weights
 from transduce.errors import UserError
+from transduce.log import count
 from transduce.model import build_network
 from transduce.schedule import learning_rate
 from transduce.search import GREEDY, Search
@@ -219,7 +220,12 @@ class Trainer:
     def _validate(self) -> None:
         """Scores the current weights, or their exponential moving average if there is one."""
         began = time.perf_counter()
-        settings = self.config.train
+        settings, pairs = self.config.train, len(self.data.valid)
+        translated = min(settings.bleu_sentences, pairs)
+        self.display.doing(
+            f"step {self.position.step:,}: validating on {count(pairs, 'pair')}"
+            + f", translating {translated:,}" * bool(translated)
+        )
         with self._averaged():
             scores = self.score()
         better = self.position.best_nll is None or scores.nll < self.position.best_nll

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from random import Random
+from typing import Protocol, runtime_checkable
 
 from transduce import atomic
 from transduce.config import DataConfig
@@ -32,7 +33,13 @@ from transduce.train.inputs import Inputs
 from transduce.train.run import Run
 from transduce.train.start import start_of
 
-Progress = Callable[[str, int], None]  # the current stage, and the number of examples so far
+
+@runtime_checkable
+class Progress(Protocol):
+    """Called with the current stage, the number of examples so far and, if known, of all."""
+
+    def __call__(self, stage: str, done: int, total: int | None = None, /) -> None: ...
+
 
 HELD_OUT = 1000  # training examples used for validation if no validation data is given
 HELD_OUT_EVERY = 50
@@ -58,7 +65,13 @@ class Origin:
     settings: DataConfig
 
 
-def prepare(run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress) -> Prepared:
+def unseen(_stage: str, _done: int, _total: int | None = None, /) -> None:
+    """Shows no progress."""
+
+
+def prepare(
+    run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress = unseen
+) -> Prepared:
     """Learns the vocabulary and encodes the corpora, unless that was done from the same text.
 
     Raises InputError if the run was trained with other text or data settings.
@@ -94,7 +107,7 @@ def _prepare(
         if start:
             tokenizer = _keep_vocabulary(run, start)
         else:
-            texts = corpora.texts(lambda number: progress("reading", number))
+            texts = corpora.texts(progress)
             tokenizer = Tokenizer.learn(
                 texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log
             )
@@ -114,7 +127,9 @@ def _prepare(
                 rules=corpora.rules,
                 fingerprint=origin.text,
                 symbols=symbols,
-                progress=lambda number: progress(f"encoding {name}", number),
+                progress=lambda number: progress(
+                    f"encoding {name}", number, corpora.read if name == "train" else None
+                ),
             )
             for part in found.parts:
                 log(f"{'training' if name == 'train' else 'validation'} data{described(part)}")
@@ -263,6 +278,7 @@ class _Corpora:
     def __init__(self, inputs: Inputs, config: DataConfig) -> None:
         self.task, self.inputs, self.config = inputs.task, inputs, config
         self.rules, self.noise = rules_of(config), noise_of(config)
+        self.read: int | None = None  # training examples, once they have been read
         if self.noise and self.task.name != TRANSLATION.name:
             raise ConfigError(
                 f"data.noise_{min(self.noise)} is for translation, not for {self.task.name}"
@@ -272,7 +288,7 @@ class _Corpora:
         if self.inputs.valid:
             self.task.check_validation(self.inputs.train[0].text, self.inputs.valid)
 
-    def texts(self, progress: Callable[[int], None]) -> Iterator[str]:
+    def texts(self, progress: Progress) -> Iterator[str]:
         """The texts that the vocabulary is learned from: each corpus by its weight, with noise."""
         seen, read = Digests(), 0
         for corpus in self.train():
@@ -280,10 +296,12 @@ class _Corpora:
             whole, rest = divmod(corpus.weight, 1)
             for _, example in corpus.kept(self.rules, tally, seen):
                 if (read + tally.read) % 1000 == 0:
-                    progress(read + tally.read)
+                    progress("reading", read + tally.read)
                 for _ in range(int(whole) + (rest > 0 and rng.random() < rest)):
                     yield from example
             read += tally.read
+        self.read = read
+        progress("learning the vocabulary", read)
 
     def train(self, log: Log = silent) -> list[CorpusExamples]:
         """The training examples, without those whose source is held out for validation."""
