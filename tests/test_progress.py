@@ -144,6 +144,7 @@ def test_training_says_each_thing_that_it_does(terminal, tmp_path, monkeypatch) 
     assert stages == [
         "reading",
         "learning the vocabulary",
+        "encoding valid",
         "encoding train",
         "building the network",
         "step 2: validating on 60 pairs",
