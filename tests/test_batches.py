@@ -193,14 +193,14 @@ def test_a_batch_has_its_sentences_with_eos_and_padding(store, rows) -> None:
         assert batch.source[row].tolist() == padded([*source, EOS], batch.source)
         assert batch.target_in[row].tolist() == padded([BOS, *target], batch.target_in)
         assert batch.target_out[row].tolist() == padded([*target, EOS], batch.target_out)
-    assert batch.target_tokens == target_tokens(store, np.array(rows))
+    assert (batch.target_out != PAD).sum() == target_tokens(store, np.array(rows))
 
 
 def test_an_empty_part_is_a_batch_of_no_rows(store) -> None:
     part = split(np.array([3]), 2, store.lengths)[1]
     batch = collate(store, part)
     assert batch.source.shape == batch.target_in.shape == batch.target_out.shape == (0, 1)
-    assert batch.target_tokens == 0
+    assert (batch.target_out != PAD).sum() == 0
 
 
 def test_a_task_with_one_side_has_batches_without_a_source(tmp_path) -> None:
@@ -214,7 +214,7 @@ def test_a_task_with_one_side_has_batches_without_a_source(tmp_path) -> None:
     batch = collate(store, np.array([0, 6]))
     assert batch.source.shape == (2, 0)
     assert batch.target_out[1].tolist() == [*store.sides["text"][6], EOS]
-    assert batch.target_tokens == target_tokens(store, np.array([0, 6]))
+    assert (batch.target_out != PAD).sum() == target_tokens(store, np.array([0, 6]))
 
 
 def test_sides_of_a_batch_must_agree() -> None:
