@@ -182,6 +182,7 @@ class Trainer:
             fresh = self._new_learner()
             self.put({name: p.detach() for name, p in fresh.parameters.items()})
             self.learner = Learner(self.learner.model, self.config.train.ema)
+            self.learner.optimiser.zero_grad(set_to_none=True)  # of the step that failed
             found = Position()
         self.position = replace(found, rollbacks=rollbacks)
         self.display.log(
