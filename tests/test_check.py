@@ -126,7 +126,7 @@ def test_the_batches_that_check_counts_are_those_that_training_reads(
     finally:
         trainer.close()
     assert all(np.array_equal(a, b) for a, (b, _) in zip(plan.batches, read, strict=True))
-    assert plan.parts == trainer.batching.micro_batches
+    assert plan.parts == trainer.batching[0].micro_batches
     assert [ends for _, ends in read] == [False] * (len(read) - 1) + [True]
     assert np.array_equal(np.sort(np.concatenate(plan.micro_batches)), np.arange(len(data.train)))
 

@@ -58,7 +58,12 @@ def final_weights(run: Path) -> bytes:
 QUICK = ["train.steps=30", "train.checkpoint_steps=5", "train.validate_steps=10"]
 
 
-MIXED = [*QUICK, "data.noise_swap_numbers=0.2"]
+MIXED = [
+    *QUICK,
+    "data.noise_swap_numbers=0.2",
+    "data.bpe_dropout=0.1",
+    "data.bpe_dropout_copies=2",
+]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,7 @@ def mixture(corpus) -> list[str]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory, mixture) -> Path:
-    """An uninterrupted run of 30 steps, with dropout, two corpora and noise."""
+    """An uninterrupted run of 30 steps, with both kinds of dropout, two corpora and noise."""
     run = tmp_path_factory.mktemp("runs") / "whole"
     done = subprocess.run(
         command(*words(run, mixture, *MIXED)), capture_output=True, text=True, check=False

@@ -48,13 +48,17 @@ class Batch:
 class Batching:
     """The division of a training corpus into batches."""
 
-    def __init__(self, store: Store, settings: TrainConfig) -> None:
+    def __init__(
+        self, store: Store, settings: TrainConfig, micro_batches: int | None = None
+    ) -> None:
         self.lengths = store.lengths
         self.seed = settings.seed
         self.tokens = settings.tokens_per_batch * settings.accumulate
         self.parts = store.parts
         lengths = [side[self.rows(0)] for side in self.lengths]
-        self.micro_batches = max(settings.accumulate, micro_batches_for(lengths, self.tokens))
+        self.micro_batches = micro_batches or max(
+            settings.accumulate, micro_batches_for(lengths, self.tokens)
+        )
 
     def rows(self, epoch: int) -> Indices:
         """The examples of an epoch: all of them, each corpus as often as its weight says."""

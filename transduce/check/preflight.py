@@ -60,13 +60,14 @@ def check(
         test = test or Text((run.builtin("test"),))
     data = prepare(run, config.data, inputs, notes.append, progress)
     config = with_vocabulary(config, data.tokenizer)
-    plan = plan_of(data.train, config.train)
-    batching, network = sizes_of(config, plan, data.train)
+    train = data.segmentations[0]
+    plan = plan_of(train, config.train)
+    batching, network = sizes_of(config, plan, train)
     timing = None
     if timed:  # before anything else takes memory that training would not
         progress("timing some steps, for about 15 s", 0)
         with join() as processes:
-            timing = time_steps(config, data.train, plan, processes, busy)
+            timing = time_steps(config, train, plan, processes, busy)
     corpora, overlaps = _check_text(run, inputs, test, data, progress)
     vocabulary = vocabulary_of(config.data, data, notes)
     operations = Operations(

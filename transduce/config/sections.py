@@ -18,6 +18,8 @@ Id = Annotated[int, Field(ge=0, le=10**12)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0, le=1e6)]
 Share = Annotated[float, Field(ge=0, le=100)]
+ClosedProbability = Annotated[float, Field(ge=0, le=1)]
+Copies = Annotated[int, Field(ge=1, le=100)]
 
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
@@ -230,7 +232,13 @@ class DataConfig(Section):
         0.0, description="Copies with other numbers, where both sides have the same digits"
     )
     noise_typos: Share = Field(0.0, description="Copies with typing errors in the source")
-    seed: Id = Field(1, description="Seed of the noise")
+    bpe_dropout: ClosedProbability = Field(
+        0.0, description="Probability of leaving out a merge in the training text (BPE-dropout)"
+    )
+    bpe_dropout_copies: Copies = Field(
+        4, description="Segmentations of the training text; each epoch uses the next of them"
+    )
+    seed: Id = Field(1, description="Seed of the noise and of BPE-dropout")
 
 
 class TrainConfig(Section):

@@ -182,13 +182,13 @@ class Tokenizer:
         return _unescape(text)
 
     def _encode(self, texts: Sequence[str], kind: type | str) -> list:  # type: ignore[type-arg]
-        return split(self._processor, [_escape(text) for text in texts], kind)
+        return split(self._processor, [escape(text) for text in texts], kind)
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Escapes "▁", which SentencePiece uses for a space.
 
-    >>> _escape("a▁b c")
+    >>> escape("a▁b c")
     'a\\x10_b c'
     """
     if SPACE not in text and ESCAPE not in text:
@@ -210,7 +210,7 @@ def _draw(lines: Iterable[str], sample: int, rng: random.Random) -> tuple[list[s
         for start in range(0, len(line), LONGEST_LINE):
             total += 1
             # SentencePiece skips lines with the character that it reserves for unknown tokens
-            part = _escape(line[start : start + LONGEST_LINE].replace("▅", " "))
+            part = escape(line[start : start + LONGEST_LINE].replace("▅", " "))
             if len(drawn) < sample:
                 drawn.append(part)
             elif (i := rng.randrange(total)) < sample:

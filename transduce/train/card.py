@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from transduce.config import Config
+from transduce.config import Config, DataConfig
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, described
 from transduce.train.progress import clock
@@ -16,6 +16,11 @@ def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
     counts = [described(replace(part, name="")).replace(":", ";", 1) for part in parts]
     counts += [""] * (len(inputs.train) - len(counts))
     return [f"- training: {c}{count}" for c, count in zip(inputs.train, counts, strict=True)]
+
+
+def dropout_lines(config: DataConfig) -> list[str]:
+    copies = f"{config.bpe_dropout_copies} segmentations of the training data"
+    return [f"- BPE-dropout {config.bpe_dropout:g}, {copies}"] if config.bpe_dropout else []
 
 
 def write_card(
@@ -38,6 +43,7 @@ def write_card(
         *([f"- started from: {inputs.start_name}"] if inputs.start else []),
         *training_lines(inputs, data),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
+        *dropout_lines(config.data),
         f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",
         "## Training\n",
         f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "

@@ -47,10 +47,11 @@ class Trainer:
         self.run, self.config, self.data = run, config, data
         self.processes, self.display = processes, display
         self.learner = self._new_learner()
-        self.batching = Batching(data.train, config.train)
-        self.gradient = Gradient(
-            self.learner.model, config.train, processes, self.batching.micro_batches
-        )
+        first, *others = data.segmentations
+        batching = Batching(first, config.train)
+        parts = batching.micro_batches
+        self.batching = [batching, *(Batching(store, config.train, parts) for store in others)]
+        self.gradient = Gradient(self.learner.model, config.train, processes, parts)
         found = self._load_newest()
         self.position = found or Position()
         if found:
@@ -118,7 +119,8 @@ class Trainer:
         """The batches from the current position on, and whether each is the last of its epoch."""
         settings = self.config.train
         while not self.position.is_last(settings):
-            plan = self.batching.epoch(self.position.epoch)
+            epoch = self.position.epoch
+            plan = self.batching[epoch % len(self.batching)].epoch(epoch)
             for number in range(self.position.batch, len(plan)):
                 yield plan[number], number == len(plan) - 1
                 if self.position.step >= settings.steps:
@@ -132,7 +134,9 @@ class Trainer:
         settings, position = self.config.train, self.position
         self.learner.model.train()
         seed_step(settings.seed, position.step + 1, self.processes.rank, position.rollbacks)
-        sums = self.gradient.of(self.data.train, batch)
+        stores = self.data.segmentations
+        store = stores[position.epoch % len(stores)]
+        sums = self.gradient.of(store, batch)
         norm = self.learner.gradient_norm()
         flags = float(stop.received is not None), float(overdue and self.processes.first)
         smoothed, nll, sum_of_norms, stopped, late = self.processes.sum(
@@ -145,7 +149,6 @@ class Trainer:
             parameters = self.learner.parameters.values()
             torch.nn.utils.clip_grads_with_norm_(parameters, settings.clip_norm, norm)
         self.learner.update(self._rate(position.step + 1))
-        store = self.data.train
         tokens = target_tokens(store, batch)
         operations = self.learner.model.operations(*(lengths[batch] for lengths in store.lengths))
         seconds = time.perf_counter() - began

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, count, islice, takewhile
+from pathlib import Path
 from random import Random
 from typing import Protocol, runtime_checkable
 
@@ -29,6 +30,7 @@ from transduce.tokenizer import (
     has_tokenizer,
     load_tokenizer,
 )
+from transduce.tokenizer.dropout import DropoutTokenizer
 from transduce.train.inputs import Inputs
 from transduce.train.run import Run
 from transduce.train.start import start_of
@@ -43,6 +45,7 @@ class Progress(Protocol):
 
 HELD_OUT = 1000  # training examples used for validation if no validation data is given
 HELD_OUT_EVERY = 50
+KINDS_OF_DATA = {"train": "training", "valid": "validation"}
 OPTIONS = re.compile(r":[^+|]*")  # weights and tags in a fingerprint
 
 
@@ -54,6 +57,12 @@ class Prepared:
     tokenizer: AnyTokenizer
     train: Store
     valid: Store
+    copies: tuple[Store, ...] = ()  # the training data with BPE-dropout
+
+    @property
+    def segmentations(self) -> tuple[Store, ...]:
+        """What epochs see in turn: the training data, or its copies with BPE-dropout."""
+        return self.copies or (self.train,)
 
 
 @dataclass(frozen=True)
@@ -115,12 +124,14 @@ def _prepare(
 
     symbols = (start.config.pad_id, start.config.bos_id, start.config.eos_id) if start else SYMBOLS
 
-    def store(name: str, parts: Callable[[Log], list[CorpusExamples]]) -> Store:
+    def store(
+        name: str, parts: Callable[[Log], list[CorpusExamples]], encoder: AnyTokenizer = tokenizer
+    ) -> Store:
         found = _store(run, name, origin, tokenizer, log)
         if found is None:
             found = build_corpora(
                 parts(log),
-                tokenizer,
+                encoder,
                 run.data / name,
                 config.max_length,
                 sides=task.sides,
@@ -131,12 +142,34 @@ def _prepare(
                     f"encoding {name}", number, corpora.read if name == "train" else None
                 ),
             )
-            for part in found.parts:
-                log(f"{'training' if name == 'train' else 'validation'} data{described(part)}")
+            for part in found.parts if name in KINDS_OF_DATA else ():
+                log(f"{KINDS_OF_DATA[name]} data{described(part)}")
         return found
 
-    valid = store("valid", corpora.valid)
-    return Prepared(task, tokenizer, store("train", corpora.train), valid)
+    valid, train = store("valid", corpora.valid), store("train", corpora.train)
+    copies = [
+        store(_copy(number), lambda _log: corpora.train(), encoder)
+        for number, encoder in enumerate(_dropout(tokenizer, config, inputs), 1)
+    ]
+    return Prepared(task, tokenizer, train, valid, tuple(copies))
+
+
+def _copy(number: int) -> str:
+    return f"train-{number}"
+
+
+def _dropout(tokenizer: AnyTokenizer, config: DataConfig, inputs: Inputs) -> Iterator[Tokenizer]:
+    """The tokenizers of the copies with BPE-dropout."""
+    if not config.bpe_dropout:
+        return
+    if not isinstance(tokenizer, Tokenizer) or inputs.task.name != TRANSLATION.name:
+        raise ConfigError(
+            "data.bpe_dropout is for translation with a BPE vocabulary that transduce learned: "
+            "leave out the setting"
+        )
+    longest = config.max_length - bool(inputs.tags)
+    for number in range(config.bpe_dropout_copies):
+        yield DropoutTokenizer(tokenizer, config.bpe_dropout, f"{config.seed} {number}", longest)
 
 
 def described(part: Part) -> str:
@@ -150,8 +183,11 @@ def reopen(run: Run) -> Prepared:
     """The data that `prepare` made."""
     known = _read_origin(run)
     task = task_of(known[0].task) if known else TRANSLATION
-    stores = (Store.open(run.data / name) for name in ("train", "valid"))
-    return Prepared(task, load_tokenizer(run.directory), *stores)
+    train, valid = (Store.open(run.data / name) for name in ("train", "valid"))
+    copies = takewhile(Path.exists, (run.data / _copy(number) for number in count(1)))
+    return Prepared(
+        task, load_tokenizer(run.directory), train, valid, tuple(map(Store.open, copies))
+    )
 
 
 def rules_of(config: DataConfig) -> Rules:
