@@ -148,17 +148,6 @@ def test_an_export_with_other_logits_is_an_error_and_writes_nothing(tmp_path, mo
     assert not list(tmp_path.iterdir())
 
 
-def test_pickled_weights_are_an_error(tmp_path) -> None:
-    marian(tmp_path)
-    (tmp_path / "marian" / "model.safetensors").rename(tmp_path / "marian" / "pytorch_model.bin")
-    result = CliRunner().invoke(
-        main, ["import", "--from", "huggingface", str(tmp_path / "marian"), str(tmp_path / "ours")]
-    )
-    assert result.exit_code == 2
-    assert "pickled weights (pytorch_model.bin) are never loaded" in result.output
-    assert not (tmp_path / "ours").exists()
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

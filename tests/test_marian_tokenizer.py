@@ -284,7 +284,8 @@ def test_an_imported_checkpoint_translates_text_as_hugging_face_does(
     printed = run("import", "--from", "huggingface", folder, tmp_path / "ours")
     loaded, tokens = ModelDirectory.open(tmp_path / "ours"), load_tokenizer(tmp_path / "ours")
     assert isinstance(tokens, MarianTokenizer)
-    assert (">>deu<< >>fra<<" in printed) == bool(tokens.languages)
+    for page in (printed, run("info", tmp_path / "ours")):
+        assert (">>deu<< >>fra<<" in page) == bool(tokens.languages)
     assert loaded.description.source_language == "en"
     assert loaded.description.target_language == "de"
     search = Search(beam=1, penalty="none", extra_length=10)

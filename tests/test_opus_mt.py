@@ -283,6 +283,24 @@ def test_a_vocabulary_with_gaps_is_read_and_their_ids_have_no_text(model, tmp_pa
     Translator.load(tmp_path / "ours").translate([PAIRS[0].source])
 
 
+def test_a_network_with_more_rows_than_tokens_translates_with_both_engines(tmp_path) -> None:
+    rows = PAD + 8
+    model = network(seed=3, vocab_size=rows)
+    model.final_logits_bias[0, PAD + 1 :] = 50
+    folder = write(tmp_path / "hf", {**CONFIG_2020, "vocab_size": rows})
+    torch.save(state(model), folder / "pytorch_model.bin")
+    imported(folder, tmp_path / "ours")
+    sources = [pair.source for pair in PAIRS[:6]]
+    targets = [pair.target for pair in PAIRS[:6]]
+    slow, fast = (
+        Translator.load(tmp_path / "ours", engine=engine, compute="float32")
+        for engine in ("torch", "ctranslate2")
+    )
+    assert all(slow.translate(sources) + fast.translate(sources))
+    scored = zip(slow.score(sources, targets), fast.score(sources, targets), strict=True)
+    assert all(a == pytest.approx(b, abs=1e-3) for a, b in scored)
+
+
 def test_settings_that_config_json_leaves_out_are_marians_defaults(model, tmp_path) -> None:
     folder = write(tmp_path / "hf", {})
     model.config.save_pretrained(folder)
@@ -326,10 +344,10 @@ def pointer(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (broken({"x": Harmful()}), "pytorch_model.bin cannot be read, or has more than weights"),
+        (broken({"x": Harmful()}), "pytorch_model.bin is damaged, or has more than weights in it"),
         (broken([1, 2]), "pytorch_model.bin cannot be read: it is not a mapping of names to"),
         (broken({"a": torch.zeros(2)}), "the weights have no model.encoder.embed_tokens.weight"),
-        (pointer, "pytorch_model.bin cannot be read, or has more than weights"),
+        (pointer, "pytorch_model.bin is damaged, or has more than weights in it"),
         (lambda f: (f / "pytorch_model.bin").write_bytes(b""), "pytorch_model.bin cannot be read"),
         (lambda f: (f / "pytorch_model.bin").unlink(), "has neither model.safetensors nor pytorch"),
         (other_positions, "the position embeddings of the decoder are not the sinusoids"),

@@ -79,6 +79,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
     from transduce.directory import ModelDirectory
     from transduce.engines.router import how_it_runs
     from transduce.table import paragraph, render_table
+    from transduce.tokenizer import has_tokenizer
 
     model = ModelDirectory.open(directory)
     files = {f.name: f.stat().st_size for f in sorted(directory.iterdir()) if f.is_file()}
@@ -101,7 +102,10 @@ def _print_model(directory: Path, as_json: bool) -> None:
     title = f"{directory}: {_task(model.description)}, {model.parameters:,} parameters"
     click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
     if model.description.weights:
-        click.echo(f"Weights: {model.description.weights}\n")
+        click.echo(paragraph(f"Weights: {model.description.weights}", rest="  ") + "\n")
+    if codes := getattr(model.tokenizer, "languages", ()) if has_tokenizer(directory) else ():
+        text = f"Begin each source with the code of the target language: {' '.join(codes)}"
+        click.echo(paragraph(text, rest="  ") + "\n")
     for name, value in settings.items():
         click.echo(f"  {name} = {value}")
     runs = ", ".join(f"{name} {value}" for name, value in how_it_runs(model).items())

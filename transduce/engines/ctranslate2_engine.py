@@ -29,13 +29,16 @@ class Vocabularies:
 
     @classmethod
     def of(cls, tokenizer: TokenizerLike, config: ModelConfig) -> "Vocabularies":
-        """Distinct strings without spaces."""
+        """Distinct strings without spaces; a network may have a few more rows than tokens."""
         source, target = (
             [
-                f"<{i}>" if any(c.isspace() for c in token) else token
-                for i, token in enumerate(vocabulary)
+                f"<{i}>" if not token or any(c.isspace() for c in token) else token
+                for i, token in enumerate([*vocabulary, *[""] * (rows - len(vocabulary))])
             ]
-            for vocabulary in (tokenizer.vocabulary, tokenizer.target_vocabulary)
+            for vocabulary, rows in (
+                (tokenizer.vocabulary, config.vocab_size),
+                (tokenizer.target_vocabulary, config.decoder_vocab_size),
+            )
         )
         return cls(source, target, target[config.eos_id])
 

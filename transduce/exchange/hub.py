@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from transduce import atomic
 from transduce.directory import read_json
@@ -17,11 +18,9 @@ from transduce.engines.router import cache
 from transduce.errors import ModelError
 from transduce.log import Log, silent
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
 PREFIX = "hf:"
 NEWEST = "main"
+LARGE = 10_000_000  # bytes of a file with a progress bar
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first that exists
 VOCABULARY = ("source.spm", "target.spm", "vocab.json")
@@ -62,6 +61,7 @@ def fetch(name: str, log: Log = silent) -> Path:
     atomic.recover(path)
     if path.is_dir():
         return path
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it requests nothing else then
     import huggingface_hub  # noqa: F401 # before torch: its extra installs both
 
     from transduce.exchange.imported import import_checkpoint
@@ -87,21 +87,24 @@ def _locked(lock: Path) -> Iterator[None]:
 
 def _download(checkpoint: Checkpoint, folder: Path, log: Log) -> str:
     """Downloads the files that are needed; returns where they are from."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when it is imported
     from huggingface_hub import HfApi
     from huggingface_hub.utils.logging import set_verbosity_error
-    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     set_verbosity_error()
-    if not sys.stderr.isatty():
-        disable_progress_bars()
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), library_name="transduce")
     info = hub.model_info(checkpoint.repository, revision=checkpoint.revision)
     names = {file.rfilename for file in info.siblings or []}
     if CONFIG not in names:
         raise ModelError(f"{checkpoint} is not a Marian model: it has no {CONFIG}")
     revision = info.sha or checkpoint.revision
-    _fetch_file(hub, checkpoint, revision, CONFIG, folder)
+    fetch_file = partial(
+        hub.hf_hub_download,
+        checkpoint.repository,
+        revision=revision,
+        local_dir=folder,
+        tqdm_class=_progress_bar(),
+    )
+    fetch_file(CONFIG)
     kind = read_json(folder, CONFIG).get("model_type")
     if kind != "marian":
         raise ModelError(
@@ -115,15 +118,23 @@ def _download(checkpoint: Checkpoint, folder: Path, log: Log) -> str:
         raise ModelError(f"{checkpoint} is incomplete: it has no {what}")
     log(f"fetching {checkpoint} (once)")
     for name in (*VOCABULARY, *(name for name in OPTIONAL if name in names), weights):
-        _fetch_file(hub, checkpoint, revision, name, folder)
+        fetch_file(name)
     licence = info.card_data.get("license") if info.card_data else None
     return f"{PREFIX}{checkpoint.repository}, commit {revision}, licence: {licence or 'not stated'}"
 
 
-def _fetch_file(
-    hub: "HfApi", checkpoint: Checkpoint, revision: str, name: str, folder: Path
-) -> None:
-    hub.hf_hub_download(checkpoint.repository, name, revision=revision, local_dir=folder)
+def _progress_bar() -> Any:
+    """A progress bar for large files, with their name only, on a terminal."""
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        def __init__(self, *, desc: str, total: int | None = None, **options: Any) -> None:
+            options.pop("name", None)
+            hidden = not sys.stderr.isatty() or (total or 0) < LARGE
+            options |= {"leave": False, "disable": hidden}
+            super().__init__(desc=desc.rsplit("/", 1)[-1], total=total, **options)
+
+    return Bar
 
 
 @contextmanager

@@ -157,11 +157,17 @@ def _generation(model: Transformer) -> dict[str, Any]:
 
 
 def _forbidden(directory: Path, settings: Mapping[str, Any], vocab_size: int) -> list[int]:
-    """The ids that Hugging Face excludes from search; sequences of several tokens are ignored."""
+    """The ids that Hugging Face excludes from search, and those that have no token.
+
+    Sequences of several tokens are ignored.
+    """
     generation = _read_optional(directory, "generation_config.json")
     words = generation.get("bad_words_ids") or settings.get("bad_words_ids") or []
     one = [word[0] for word in words if len(word) == 1] if _are_lists(words) else []
-    return [i for i in one if isinstance(i, int) and 0 <= i < vocab_size]
+    tokens = _read_optional(directory, TARGET_VOCABULARY) or _read_optional(directory, VOCABULARY)
+    named = [i for i in tokens.values() if isinstance(i, int)] or range(vocab_size)
+    known = [i for i in one if isinstance(i, int) and 0 <= i < vocab_size]
+    return [*known, *sorted(set(range(vocab_size)) - set(named))]
 
 
 def _are_lists(values: Any) -> bool:
@@ -210,11 +216,11 @@ def _read_weights(directory: Path) -> dict[str, Tensor]:
         )
     try:
         found = torch.load(file, map_location="cpu", weights_only=True)  # executes no code
-    except (UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except UnpicklingError:  # whose message advises to run the code
+        raise ModelError(f"{file} is damaged, or has more than weights in it") from None
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         reason = str(error).strip().split("\n")[0] or "it is incomplete"
-        raise ModelError(
-            f"{file} cannot be read, or has more than weights in it: {reason}"
-        ) from None
+        raise ModelError(f"{file} cannot be read: {reason}") from None
     if not isinstance(found, dict) or not all(isinstance(x, Tensor) for x in found.values()):
         raise ModelError(f"{file} cannot be read: it is not a mapping of names to tensors")
     return found
