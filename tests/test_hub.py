@@ -179,6 +179,23 @@ def test_every_verb_takes_a_name_of_the_hub(server, tmp_path) -> None:
     assert Translator.load(NAME).translate([TEXT]) == Translator.load(NAME).translate([TEXT])
 
 
+def test_training_continues_from_a_model_of_the_hub_and_the_result_translates(
+    server, tmp_path
+) -> None:
+    text = "".join(f"{pair.source}\t{pair.target}\n" for pair in PAIRS)
+    (tmp_path / "own.tsv").write_text(text, "utf-8")
+    steps = ["train.steps=2", "train.checkpoint_steps=2", "train.validate_steps=2"]
+    settings = [word for step in steps for word in ("--set", step)]
+    start = ["train", tmp_path / "RUN", "--from", NAME, "--train", tmp_path / "own.tsv"]
+    done = run(*start, *settings)
+    assert done.exit_code == 0, done.stderr
+    adapted = ModelDirectory.open(tmp_path / "RUN" / "model")
+    assert (
+        adapted.tokenizer.vocabulary == ModelDirectory.open(model_path(NAME)).tokenizer.vocabulary
+    )
+    assert run("translate", TEXT, "--model", adapted.path).exit_code == 0
+
+
 def test_info_says_what_it_is(server) -> None:
     done = run("info", NAME)
     assert done.exit_code == 0, done.stderr
