@@ -203,3 +203,17 @@ def test_a_full_disk_is_an_error_and_keeps_the_existing_model(run) -> None:
     assert "File too large" in done.stderr
     assert done.stderr.count("\n") == 1
     assert (run / "model" / "model.safetensors").read_bytes() == before
+
+
+def test_a_model_records_how_many_sentences_its_lines_have(finished, tmp_path) -> None:
+    lines = [(f"{a}! {a}!", f"{b}! {b}!") for a, b in digits.pairs(300, seed=1)]
+    train = digits.write(tmp_path / "train.tsv", lines)
+    settings = digits.settings(*digits.SMALL, "train.steps=2", "train.checkpoint_steps=2")
+    run = tmp_path / "run"
+    assert invoke("train", str(run), "--train", str(train), *settings).exit_code == 0
+    per_line = [
+        ModelDirectory.open(path / "model").description.sentences_per_line
+        for path in (run, finished)
+    ]
+    assert per_line == [2.0, 1.0]
+    assert ModelDirectory.open(run / "model").description.low_score is None  # nothing was decoded

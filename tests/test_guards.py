@@ -50,7 +50,8 @@ def bytes_of(text: str) -> list[int]:
 
 
 def flags(source: str, output: str, ended: bool = True, encode=tokens_of) -> tuple[str, ...]:
-    return flags_of(source, output, len(encode(source)), encode(output), ended)
+    found = flags_of(source, output, len(encode(source)), encode(output), ended)
+    return tuple(flag for flag in found if flag != "missing")  # tests/test_entities.py
 
 
 @pytest.mark.parametrize(("english", "german"), REAL)
@@ -165,6 +166,6 @@ def test_an_output_without_eos_is_cut() -> None:
     ended=st.booleans(),
 )
 def test_any_text_has_flags_each_once_and_in_one_order(source, output, tokens, ended) -> None:
-    order = ("empty", "repetition", "copy", "length", "cut")
+    order = ("empty", "repetition", "copy", "length", "missing", "cut")
     raised = flags_of(source, output, len(source), tokens, ended)
     assert raised == tuple(flag for flag in order if flag in raised)

@@ -4,18 +4,15 @@ import io
 import os
 import sys
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.corpus import reading
-from transduce.errors import InputError
 from transduce.translate import lines as lines_module
 from transduce.translate.lines import (
     ArrivingLines,
-    OutputFile,
     chunks,
     clean,
     decode_lines,
@@ -146,167 +143,3 @@ def test_no_character_can_break_an_output_line() -> None:
     assert len(safe.splitlines()) == 1
     changed = {a for a, b in zip(every, safe, strict=True) if a != b}
     assert changed == {character for character in every if len(f"{character}x".splitlines()) > 1}
-
-
-def written(file, lines, resume=False, fail=False) -> int:
-    with OutputFile(file, resume) as output:
-        for line in lines:
-            output.write(line)
-        if fail:
-            raise KeyboardInterrupt
-    return output.done
-
-
-def names(folder) -> set[str]:
-    return {file.name for file in folder.iterdir()}
-
-
-def test_an_output_has_its_name_only_when_it_is_complete(tmp_path) -> None:
-    file = tmp_path / "out.de"
-    with OutputFile(file) as output:
-        output.write("eins")
-        assert names(tmp_path) == {"out.de.partial"}
-        assert (tmp_path / "out.de.partial").read_bytes() == b"eins\n"
-        output.write("zwei ö")
-    assert names(tmp_path) == {"out.de"}
-    assert file.read_bytes() == "eins\nzwei ö\n".encode()
-
-
-def test_no_lines_make_an_empty_file(tmp_path) -> None:
-    assert written(tmp_path / "out", []) == 0
-    assert names(tmp_path) == {"out"}
-    assert (tmp_path / "out").read_bytes() == b""
-
-
-def test_a_failure_leaves_the_partial_output_and_the_old_one(tmp_path) -> None:
-    file = tmp_path / "out"
-    file.write_bytes(b"old\n")
-    with pytest.raises(KeyboardInterrupt):
-        written(file, ["new"], fail=True)
-    assert file.read_bytes() == b"old\n"
-    assert (tmp_path / "out.partial").read_bytes() == b"new\n"
-    written(file, ["newer"])
-    assert file.read_bytes() == b"newer\n"
-    assert names(tmp_path) == {"out"}
-    with pytest.raises(KeyboardInterrupt):
-        written(file, [], fail=True)
-    assert names(tmp_path) == {"out"}
-
-
-@given(
-    lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))),
-    data=st.data(),
-    suffix=st.sampled_from(["", ".partial"]),
-)
-def test_an_output_truncated_at_any_byte_resumes_to_the_same_file(
-    tmp_path_factory, lines, data, suffix
-) -> None:
-    file = tmp_path_factory.mktemp("resume") / "out"
-    whole = "".join(f"{line}\n" for line in lines).encode()
-    broken = whole[: data.draw(st.integers(0, len(whole)))]
-    (file.parent / f"out{suffix}").write_bytes(broken)
-    with OutputFile(file, resume=True) as output:
-        assert output.done == broken.count(b"\n")
-        inputs = iter(lines)
-        output.skip(inputs)
-        for line in inputs:
-            output.write(line)
-    assert file.read_bytes() == whole
-    assert names(file.parent) == {"out"}
-
-
-def test_resuming_without_an_output_starts_and_prefers_a_partial_one(tmp_path) -> None:
-    file = tmp_path / "out"
-    assert written(file, ["1"], resume=True) == 0
-    (tmp_path / "out.partial").write_bytes(b"a\nb\nc")
-    assert written(file, ["d"], resume=True) == 2
-    assert file.read_bytes() == b"a\nb\nd\n"
-
-
-def test_a_resumed_failure_can_be_resumed_again(tmp_path) -> None:
-    file = tmp_path / "out"
-    for number in range(3):
-        with pytest.raises(KeyboardInterrupt):
-            written(file, [str(number)], resume=True, fail=True)
-    assert written(file, ["3"], resume=True) == 3
-    assert file.read_bytes() == b"0\n1\n2\n3\n"
-
-
-def test_resuming_with_another_input_is_an_error_and_changes_nothing(tmp_path) -> None:
-    file = tmp_path / "out"
-    file.write_bytes(b"1\n2\n3\nhalf")
-    with pytest.raises(InputError) as caught, OutputFile(file, resume=True) as output:
-        output.skip(iter(["a", "b"]))
-    assert str(caught.value) == (
-        f"{file} has 3 lines already but the input only 2: "
-        "resume with the same input, or name another output"
-    )
-    assert file.read_bytes() == b"1\n2\n3\nhalf"
-    assert names(tmp_path) == {"out"}
-
-
-def test_an_output_that_another_process_writes_is_an_error_and_not_changed(tmp_path) -> None:
-    file = tmp_path / "out"
-    for resume in (False, True):
-        with OutputFile(file) as output:
-            output.write("1")
-            assert refusal(file, resume) == (
-                f"{file} is being written by another process: "
-                "wait until it ends, or name another output"
-            )
-            output.write("2")
-        assert file.read_bytes() == b"1\n2\n"
-        assert names(tmp_path) == {"out"}
-
-
-def test_two_processes_cannot_resume_one_finished_output(tmp_path) -> None:
-    file = tmp_path / "out"
-    file.write_bytes(b"1\n2\n")
-    with OutputFile(file, resume=True) as output:
-        assert "another process" in refusal(file, resume=True)
-        assert "another process" in refusal(file)
-        assert output.done == 2
-    assert file.read_bytes() == b"1\n2\n"
-
-
-def refusal(file, resume=False) -> str:
-    with pytest.raises(InputError) as caught:
-        written(file, ["x"], resume)
-    return str(caught.value)
-
-
-def test_an_output_that_cannot_be_written_is_an_error(tmp_path) -> None:
-    assert refusal(tmp_path) == f"{tmp_path} is a directory: give a file"
-    missing = tmp_path / "missing" / "out"
-    assert refusal(missing) == f"there is no directory {missing.parent}: create it first"
-    assert refusal(tmp_path / ("x" * 250)).endswith("cannot be written: File name too long")
-    null = tmp_path / "null"
-    null.symlink_to(os.devnull)
-    assert refusal(null, resume=True) == f"{null} is not an ordinary file: it cannot be resumed"
-
-
-def test_a_full_disk_is_a_sentence() -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("this system has no /dev/full")
-    assert refusal(full) == "/dev/full cannot be written: No space left on device"
-
-
-def test_a_device_is_written_to_and_stays_one(tmp_path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    written(pipe, ["1", "2"])
-    assert os.read(reader, 100) == b"1\n2\n"
-    os.close(reader)
-    assert pipe.is_fifo()
-    assert names(tmp_path) == {"pipe"}
-
-
-def test_an_output_that_is_a_symbolic_link_stays_one(tmp_path) -> None:
-    (tmp_path / "real").write_bytes(b"old\n")
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "real")
-    written(link, ["new"])
-    assert link.is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new\n"

@@ -26,6 +26,7 @@ from transduce.tokenizer import load_tokenizer
 from transduce.translate.join import Found
 from transduce.translate.options import DEFAULTS, TranslateOptions
 from transduce.translate.plan import Plan, Unit
+from transduce.translate.traits import Traits
 from transduce.translate.translator import Translator
 
 HOSTILE = [
@@ -117,11 +118,12 @@ def test_scores_are_those_that_score_gives(translator, n_best) -> None:
 
 def test_a_text_that_is_too_long_is_translated_in_pieces_that_fit(translator) -> None:
     text = "  ".join(source for source, _ in pairs(12))
-    (plan,) = translator.plan([text])
+    whole = TranslateOptions(by_sentence=False)
+    (plan,) = translator.plan([text], whole)
     assert "".join(unit.text + after for unit, after in plan.parts) == text
     assert max(len(unit.ids) for unit, _ in plan.parts) <= translator.max_length
-    (result,) = translator.results([text])
-    alone = translator.results([unit.text for unit, _ in plan.parts])
+    (result,) = translator.results([text], whole)
+    alone = translator.results([unit.text for unit, _ in plan.parts], whole)
     assert result.translation == "  ".join(piece.translation for piece in alone)
     assert set(result.flags) == {"split", *(flag for piece in alone for flag in piece.flags)}
 
@@ -162,7 +164,7 @@ def test_joined_units_are_one_translation_with_the_score_of_all_their_tokens(scr
         units[0]: found("zwei Worte", -3.0, "cut", "copy", alignment=((0, 0), (1, 1))),
         units[1]: found("eins", -1.0, "copy", alignment=((0, 0),)),
     }
-    plan = Plan("two words\n one", ((units[0], "\n "), (units[1], "")))
+    plan = Plan("two words\n one", ((units[0], "\n "), (units[1], "")), split=True)
     unpenalised = TranslateOptions(Search(penalty="none"))
     (joined,) = scripted.join([plan], of, unpenalised)
     assert joined.translation == "zwei Worte  eins"
@@ -296,6 +298,89 @@ def test_a_good_translation_is_searched_once(scripted) -> None:
     assert (result.flags, len(scripted.engine.searches)) == ((), 1)
 
 
+class Copier(Script):
+    """An engine that writes the source, with what it cannot write replaced."""
+
+    def __init__(self, tokenizer, **replaced):
+        self.tokenizer, self.replaced, self.searches = tokenizer, replaced, []
+
+    def search(self, requests, batch_size=64):
+        self.searches += [self.tokenizer.decode(request.source) for request in requests]
+        return [[self._hypothesis(self.tokenizer.decode(r.source))] for r in requests]
+
+    def _hypothesis(self, text):
+        for known, written in self.replaced.items():
+            text = text.replace(known.replace("_", "."), written)
+        return Hypothesis(tuple(self.tokenizer.encode(text.replace("the", "der"))), -1.0, -1.0)
+
+
+def copier(directory, **replaced):
+    tokenizer = load_tokenizer(directory)
+    return Translator(tokenizer, Copier(tokenizer, **replaced), traits=Traits("en", "de"))
+
+
+def test_a_wrong_number_is_replaced_by_that_of_the_source(directory) -> None:
+    translator = copier(directory, **{"365": "35"})
+    (result,) = translator.results(["the dog has 365 cats"])
+    assert result.translation == "der dog has 365 cats"
+    assert result.flags == ("missing", "inserted")
+    ids = [translator.tokenizer.target_vocabulary.index(token) for token in result.tokens]
+    assert translator.tokenizer.decode(ids) == result.translation
+
+
+def test_a_lost_address_is_inserted_where_a_placeholder_was(directory) -> None:
+    translator = copier(directory, **{"a@b_org": "nothing"})
+    (result,) = translator.results(["the dog sees a@b.org here"])
+    assert result.translation == "der dog sees a@b.org here"
+    assert result.flags == ("missing", "inserted")
+    assert any("Tom" in source for source in translator.engine.searches)
+
+
+def test_what_cannot_be_inserted_is_flagged_and_changes_nothing(directory) -> None:
+    placeholders = {"Tom": "x", "Boston": "y", "Paris": "z"}
+    translator = copier(directory, **{"a@b_org": "nothing", **placeholders})
+    (result,) = translator.results(["the dog sees a@b.org here"])
+    assert (result.translation, result.flags) == ("der dog sees nothing here", ("missing",))
+
+
+def test_insertions_are_independent_of_the_batch(directory) -> None:
+    translator = copier(directory, **{"a@b_org": "nothing", "365": "35"})
+    texts = ["the dog sees a@b.org", "the 365 cats", "the dog", "the 365 dogs at 7:45"]
+    alone = [translator.results([text])[0] for text in texts]
+    assert translator.results(texts) == alone
+    assert translator.results(texts[::-1]) == alone[::-1]
+
+
+def test_another_language_and_a_low_score_are_flagged_but_not_searched_again(directory) -> None:
+    tokenizer = load_tokenizer(directory)
+    engine = Script(tokenizer, ["der Hund sieht die Katze"], ["nein"])
+    translator = Translator(tokenizer, engine, traits=Traits("en", "de", low_score=-0.01))
+    (result,) = translator.results(["Wo ist der Hund und warum?"])
+    assert (result.flags, len(engine.searches)) == (("language", "low-score"), 1)
+
+
+def test_a_model_trained_on_several_sentences_per_line_translates_lines_whole(directory) -> None:
+    tokenizer = load_tokenizer(directory)
+    text = "A dog sleeps. A cat sleeps."
+    for per_line, units in ((1.0, 2), (1.2, 2), (1.3, 1), (4.0, 1)):
+        traits = Traits(sentences_per_line=per_line)
+        translator = Translator(tokenizer, Script(tokenizer, ["x"], ["y"]), traits=traits)
+        (plan,) = translator.plan([text])
+        assert (len(plan.parts), plan.split) == (units, False)
+        for chosen, count in ((True, 2), (False, 1)):
+            (plan,) = translator.plan([text], TranslateOptions(by_sentence=chosen))
+            assert len(plan.parts) == count
+
+
+def test_evaluate_keeps_lines_whole(directory, tmp_path) -> None:
+    line = "The dog sleeps. Is a cat here? The bird is small."
+    source, target = write(tmp_path / "a", [line]), write(tmp_path / "b", ["x"])
+    words = ["--model", directory, "--output", tmp_path / "out"]
+    run("evaluate", source, target, *words)
+    whole = run("translate", "--model", directory, "--sentences", "off", line)
+    assert (tmp_path / "out").read_text("utf-8").split() == whole[0].split()
+
+
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
 def test_every_hostile_line_gets_an_output_line(directory, tmp_path, engine) -> None:
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
@@ -338,11 +423,28 @@ def test_a_half_written_output_is_continued(directory, tmp_path) -> None:
     run(*words)
     whole = target.read_bytes()
     lines = whole.splitlines(keepends=True)
-    target.write_bytes(b"KEPT\n" + b"".join(lines[1:5]) + lines[5][:2])
+    target.write_bytes(b"KEPT\n" + b"".join(lines[1:9]) + lines[9][:2])
     run(*words, "--resume")
     assert target.read_bytes() == b"KEPT\n" + b"".join(lines[1:])
     run(*words)
     assert target.read_bytes() == whole
+
+
+def test_a_complete_output_of_another_input_is_not_resumed(directory, tmp_path) -> None:
+    texts = [source for source, _ in pairs(12)]
+    source, target = write(tmp_path / "in", texts[:6]), tmp_path / "out"
+    words = ["translate", "--model", directory, "--input", source, "--output", target, "--json"]
+    run(*words)
+    before = target.read_bytes()
+    write(source, texts[6:])
+    assert complaint(*words, "--resume") == (
+        f"transduce: the last lines of {target} are not what this command makes of the same "
+        "lines of the input: repeat the command that made them, or add --restart"
+    )
+    assert target.read_bytes() == before
+    write(source, texts)
+    run(*words, "--resume")
+    assert [json.loads(line)["text"] for line in target.read_text("utf-8").splitlines()] == texts
 
 
 def test_json_lines_have_the_fields_that_scripts_rely_on(directory) -> None:

@@ -44,7 +44,9 @@ class Ours:
 
     def __init__(self, job: Job, engine: str) -> None:
         self.translator = Translator.load(job.model, engine=engine)
-        self.options = TranslateOptions(Search(beam=job.beam), job.batch_size)
+        self.options = TranslateOptions(
+            Search(beam=job.beam), job.batch_size, by_sentence=False, insert=False
+        )
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         return self.translator.translate(texts, self.options)

@@ -1,11 +1,15 @@
 """`transduce translate`: text to text."""
 
-import json
+import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,15 +24,33 @@ from transduce.cli.options import (
 )
 from transduce.errors import InputError
 
-NO_TEXT = "no-text"  # the flag of a JSON object whose "text" is missing or not a string
-DEEPEST = 100  # levels of nesting; a deeper JSON line is translated as text
+SENTENCES = {"auto": None, "on": True, "off": False}
 
 if TYPE_CHECKING:
-    from transduce.translate.join import Alternative, Translation
+    from transduce.translate.join import Translation
+    from transduce.translate.lines import Pace
     from transduce.translate.options import TranslateOptions
+    from transduce.translate.output import Mode, OutputFile
+    from transduce.translate.translator import Translator
 
 
-@click.command("translate", short_help="Translate text: arguments, standard input, or a file.")
+class SentencesCommand(click.Command):
+    """Lets --sentences stand without a value, for "on"."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        for word, following in zip_longest(args, args[1:], fillvalue=""):
+            spread.append(word)
+            if word == "--sentences" and following not in SENTENCES and "--" not in spread:
+                spread.append("on")
+        return super().parse_args(ctx, spread)
+
+
+@click.command(
+    "translate",
+    cls=SentencesCommand,
+    short_help="Translate text: arguments, standard input, or a file.",
+)
 @click.argument("text", nargs=-1)
 @click.option(
     "--input",
@@ -36,8 +58,18 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Translate the lines of this file; gzip and xz are detected.",
 )
-@click.option("--output", type=PATH, help="Write the translations to this file.")
-@click.option("--resume", is_flag=True, help="Continue an incomplete --output.")
+@click.option(
+    "--output",
+    type=PATH,
+    help="Write the translations to this file, compressed if it ends in .gz or .xz. "
+    "If the command is interrupted, the same command continues.",
+)
+@click.option("--restart", is_flag=True, help="Discard an incomplete --output and begin anew.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue also a complete --output, for an input that has grown.",
+)
 @decoding
 @click.option(
     "--to", metavar="CODE", help="Target language of a bundled model [default: de, from English]."
@@ -46,7 +78,17 @@ if TYPE_CHECKING:
 @click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
 @click.option("--prefix", default="", help="Every translation must begin with this text.")
 @click.option(
-    "--sentences", is_flag=True, help="Split lines into sentences and translate them separately."
+    "--sentences",
+    type=click.Choice(list(SENTENCES)),
+    default="auto",
+    show_default=True,
+    help="Split lines into sentences and translate them separately; auto does so if the lines "
+    "that the model was trained on were single sentences.",
+)
+@click.option(
+    "--paragraphs",
+    is_flag=True,
+    help="Join the lines of a paragraph, up to the next blank line: one output line per paragraph.",
 )
 @click.option("--alignments", is_flag=True, help="With --json: word alignments.")
 @as_json
@@ -54,6 +96,7 @@ def translate_command(
     text: tuple[str, ...],
     source: Path | None,
     output: Path | None,
+    restart: bool,
     resume: bool,
     model: str | None,
     engine: str,
@@ -66,7 +109,8 @@ def translate_command(
     penalty: str,
     n_best: int,
     prefix: str,
-    sentences: bool,
+    sentences: str,
+    paragraphs: bool,
     alignments: bool,
     as_json: bool,
 ) -> None:
@@ -75,22 +119,25 @@ def translate_command(
     Every input line gives one output line, in order. A blank line stays blank, and a line that is
     too long for the model is translated in pieces. With --json an output line is an object with
     text, translation, score, tokens and flags; if an input line is a JSON object, its "text" is
-    translated and its other fields are kept; one without a "text" is flagged "no-text" and has an
-    empty translation. With --n-best, an output line is the number of the
-    input line, a translation and its score, separated by " ||| ".
+    translated and its other fields are kept. With --n-best, an output line is the number of the
+    input line, a translation and its score, separated by " ||| ". docs/output.md explains every
+    field and flag.
+
+    The bundled models translate short everyday sentences; they are not made for news, law or
+    technical text.
     """
-    from transduce.model_names import bundled_hint, model_path
+    from transduce.model_names import model_path
     from transduce.search import Search
-    from transduce.translate.language import mostly
-    from transduce.translate.lines import OutputFile, chunks
     from transduce.translate.options import TranslateOptions
-    from transduce.translate.progress import Progress
-    from transduce.translate.translator import CHUNK
 
     if text and source:
         raise InputError("TEXT and --input are both given: translate one or the other")
-    if resume and not output:
-        raise InputError("--resume continues a file: name it with --output")
+    if resume and restart:
+        raise InputError("--resume and --restart are both given: continue or begin anew")
+    for option, given in (("--resume", resume), ("--restart", restart)):
+        if given and not output:
+            verb = "continues" if resume else "begins"
+            raise InputError(f"{option} {verb} a file: name it with --output")
     if n_best > beam:
         raise InputError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     if resume and n_best > 1 and not as_json:
@@ -103,97 +150,125 @@ def translate_command(
         scores=as_json or n_best > 1,
         alignments=alignments,
         prefix=prefix,
-        by_sentence=sentences,
+        by_sentence=SENTENCES[sentences],
     )
     if not text:
         _check_source(source)
+        if source is None and sys.stdin.isatty():
+            log("type text to translate, a line at a time; Ctrl-D ends")
     translator = open_translator(model_path(model, to, log), engine, device, compute)
-    unasked = model is None and to is None
-    with ExitStack() as stack:
-        lines, ready = _lines(text, source, stack)
-        records = (_record(line, as_json) for line in lines)
-        out = stack.enter_context(OutputFile(output, resume)) if output else None
-        if out:
-            out.skip(records)
-        number = out.done if out else 0
-        progress = stack.enter_context(Progress(quiet=bool(text)))
-        for some in chunks(records, CHUNK, ready):
-            texts = [_text(record) or "" for record in some]
-            if unasked and mostly("de", texts):
-                log(f"the text is German, but the model translates English{bundled_hint('de')}")
-                unasked = False
-            results = translator.results(texts, options)
-            for record, result in zip(some, results, strict=True):
-                if _text(record) is None:
-                    result = replace(result, flags=(NO_TEXT,))
-                for line in _written(number, record, result, options, as_json):
-                    out.write(line) if out else click.echo(line)
-                number += 1
-                progress.count(result)
-
-
-def _written(
-    number: int,
-    record: dict[str, Any],
-    result: "Translation",
-    options: "TranslateOptions",
-    as_json: bool,
-) -> list[str]:
-    """The output lines of one input."""
-    from transduce.translate.lines import json_line
-
-    if as_json:
-        entry = {**record, "translation": result.translation, "score": result.score}
-        entry |= {"tokens": list(result.tokens), "flags": list(result.flags)}
-        entry["token_scores"] = list(result.token_scores)
-        if options.search.n_best > 1:
-            entry["alternatives"] = [_entry(alternative) for alternative in result.alternatives]
-        if options.alignments:
-            entry["alignment"] = result.alignment
-        return [json_line(entry)]
-    if options.search.n_best == 1:
-        return [result.translation]
-    ranked = result.alternatives or (result,)
-    return [f"{number} ||| {one.translation} ||| {one.score:.4f}" for one in ranked]
-
-
-def _entry(alternative: "Alternative") -> dict[str, Any]:
-    return {
-        "translation": alternative.translation,
-        "score": alternative.score,
-        "tokens": list(alternative.tokens),
+    settings = {
+        "model": translator.fingerprint,
+        "engine": f"{translator.engine.name} {translator.engine.compute}",
+        "--beam": str(beam),
+        "--alpha": str(alpha),
+        "--penalty": penalty,
+        "--n-best": str(n_best),
+        "--prefix": repr(prefix),
+        "--sentences": sentences,
+        "--paragraphs": _on(paragraphs),
+        "--alignments": _on(alignments),
+        "--json": _on(as_json),
     }
+    mode: Mode = "restart" if restart else "resume" if resume else "continue"
+    unasked = model is None and to is None
+    job = Job(text, source, output, mode, settings, options, paragraphs, as_json, unasked)
+    _translate(translator, job)
 
 
-def _record(line: str, as_json: bool) -> dict[str, Any]:
-    """The fields of an input: those of a JSON object, or the line as "text"."""
-    if as_json and line.lstrip().startswith("{"):
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError):
-            fields = None
-        if isinstance(fields, dict) and _flat(fields):
-            return fields
-    return {"text": line}
+@dataclass(frozen=True)
+class Job:
+    """What to translate, where to and how."""
+
+    text: tuple[str, ...]
+    source: Path | None
+    output: Path | None
+    mode: "Mode"
+    settings: dict[str, str]
+    options: "TranslateOptions"
+    paragraphs: bool
+    as_json: bool
+    unasked: bool  # neither a model nor a language was named
 
 
-def _text(record: dict[str, Any]) -> str | None:
-    """The text of a record, if it has one."""
-    text = record.get("text")
-    return text if isinstance(text, str) else None
+def _translate(translator: "Translator", job: Job) -> None:
+    """Translates in chunks of a few seconds; Ctrl-C ends the process at once."""
+    from transduce.model_names import bundled_hint
+    from transduce.translate.language import mostly
+    from transduce.translate.lines import Pace, chunks, count_lines
+    from transduce.translate.output import OutputFile
+    from transduce.translate.progress import Progress
+    from transduce.translate.records import output_lines, read_records, text_of, with_flag
+    from transduce.translate.translator import CHUNK
+
+    number, out, pace, unasked = 0, None, Pace(), job.unasked
+    written = partial(output_lines, options=job.options, as_json=job.as_json)
+    # in a thread, because Ctrl-C cannot interrupt a call of the engine
+    pool = ThreadPoolExecutor(1)
+
+    def outputs(records: list[dict[str, Any]]) -> list[tuple["Translation", list[str]]]:
+        texts = [text_of(record) or "" for record in records]
+        results = pool.submit(translator.results, texts, job.options).result()
+        found = [with_flag(*pair) for pair in zip(records, results, strict=True)]
+        rows = enumerate(zip(records, found, strict=True))
+        return [(result, written(number + n, record, result)) for n, (record, result) in rows]
+
+    try:
+        with ExitStack() as stack:
+            lines, ready = _lines(job.text, job.source, stack)
+            records = read_records(lines, job.as_json, job.paragraphs)
+            if job.output:
+                out = stack.enter_context(OutputFile(job.output, job.mode, job.settings))
+                if kept := out.skip(records):
+                    out.compare([line for _, some in outputs(kept) for line in some])
+                number = out.done
+            file = job.source if job.source and job.source.is_file() else None
+            total = partial(count_lines, str(file)) if file else None
+            typed = not job.text and not file and sys.stdin.isatty()
+            progress = stack.enter_context(Progress(bool(job.text), total, number, not typed))
+            counted = _counted(records, pace)
+            for some in chunks(counted, CHUNK, lambda: pace.room() and ready()):
+                if unasked and mostly("de", (text_of(record) or "" for record in some)):
+                    log(f"the text is German, but the model translates English{bundled_hint('de')}")
+                    unasked = False
+                made = outputs(some)
+                with progress.hidden():
+                    for line in (line for _, some_lines in made for line in some_lines):
+                        out.write(line) if out else click.echo(line)
+                if out:
+                    out.finish(some)
+                for record, (result, _) in zip(some, made, strict=True):
+                    number += 1
+                    progress.count(result, record["lines"][1] if job.paragraphs else number)
+                pace.end()
+    except KeyboardInterrupt:
+        _stop(job, out)
+    pool.shutdown()
 
 
-def _flat(value: object) -> bool:
-    """Whether a JSON value is not nested too deeply to be written again."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return not level
+def _stop(job: Job, out: "OutputFile | None") -> NoReturn:
+    """Ends the process without waiting for the engine."""
+    if out and out.done:
+        partial_file = out.file.with_name(out.partial.name)
+        finished = f"{out.done:,} finished line{'s are' if out.done > 1 else ' is'} in"
+        log(f"stopped; {finished} {partial_file}: the same command continues")
+    elif job.source:
+        log("stopped; with --output FILE the same command would continue here")
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(130)
+
+
+def _counted(records: Iterator[dict[str, Any]], pace: "Pace") -> Iterator[dict[str, Any]]:
+    from transduce.translate.records import text_of
+
+    for record in records:
+        pace.add(text_of(record) or "")
+        yield record
+
+
+def _on(flag: bool) -> str:
+    return "on" if flag else "off"
 
 
 def _check_source(source: Path | None) -> None:

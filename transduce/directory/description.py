@@ -28,6 +28,8 @@ class Description(Section):
     max_length: Annotated[int, Field(ge=1, le=1_000_000)] = 256  # source tokens
     weights: Text | None = None  # how they were made
     dtype: DType = "float32"
+    sentences_per_line: Annotated[float, Field(ge=0)] | None = None  # of the training sources
+    low_score: Annotated[float, Field(le=0)] | None = None  # log-probability per token, unusual
     model: ModelConfig
 
     def to_json(self) -> dict[str, Any]:

@@ -40,9 +40,13 @@ def translate(
     batch_size: int,
     progress: Progress = lambda _: None,
 ) -> SystemOutput:
-    """Translates lines; `progress` is called with the number that is done, now and then."""
+    """The model's own translations: lines are kept whole and nothing is inserted.
+
+    `progress` is called with the number of lines that are done, now and then.
+    """
     start = time.perf_counter()
-    options, results = TranslateOptions(search, batch_size), dict[int, Translation]()
+    options = TranslateOptions(search, batch_size, by_sentence=False, insert=False)
+    results = dict[int, Translation]()
     # by length, so that a batch has the lines of similar length of all, not only of a chunk
     for some in chunks(sorted(range(len(sources)), key=lambda i: -len(sources[i])), CHUNK):
         found = translator.results([sources[i] for i in some], options)

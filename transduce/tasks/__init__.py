@@ -1,10 +1,10 @@
 """Tasks: how text becomes examples, what constrains decoding, and which metrics are computed."""
 
 from transduce.errors import ConfigError
-from transduce.tasks.task import Metric, Task
+from transduce.tasks.task import LOW_SCORE, Metric, Task
 from transduce.tasks.translation import TRANSLATION
 
-__all__ = ["TASKS", "TRANSLATION", "Metric", "Task", "task_of"]
+__all__ = ["LOW_SCORE", "TASKS", "TRANSLATION", "Metric", "Task", "task_of"]
 
 TASKS: dict[str, Task] = {TRANSLATION.name: TRANSLATION}
 

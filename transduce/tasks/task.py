@@ -16,6 +16,8 @@ from transduce.tokenizer import AnyTokenizer
 if TYPE_CHECKING:
     from transduce.model import Network
 
+LOW_SCORE = "low_score"
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -75,5 +77,8 @@ class Task(Protocol):
         count: int,
         search: Search,
     ) -> dict[str, float]:
-        """Decodes the first `count` examples of a store; returns metric values by name."""
+        """Decodes the first `count` examples of a store; returns metric values by name.
+
+        LOW_SCORE may be among them: the score below which an output is unusual.
+        """
         ...

@@ -10,14 +10,16 @@ from transduce.corpus.reading import File, read_pairs
 from transduce.corpus.text import Text
 from transduce.errors import InputError
 from transduce.log import Log, silent
-from transduce.search import Search
+from transduce.search import Search, length_penalty
 from transduce.search.constraints import Constraint
 from transduce.store import Store
-from transduce.tasks.task import Metric
+from transduce.tasks.task import LOW_SCORE, Metric
 from transduce.tokenizer import AnyTokenizer
+from transduce.translate.guards import sureness
 
 if TYPE_CHECKING:
     from transduce.model import Network
+    from transduce.translate.join import Translation as Translated
 
 
 @dataclass(frozen=True)
@@ -62,22 +64,34 @@ class Translation:
         count: int,
         search: Search,
     ) -> dict[str, float]:
-        """Translates as `transduce translate` does; BLEU is computed as by `transduce evaluate`."""
+        """Translates and computes BLEU as `transduce evaluate` does."""
         from transduce.engines.torch_engine import TorchEngine
         from transduce.translate.options import TranslateOptions
+        from transduce.translate.traits import score_threshold
         from transduce.translate.translator import Translator
 
         source, target = (store.sides[side] for side in self.sides)
         texts = [tokenizer.decode_source(source[i]) for i in range(count)]
         longest = int(source.lengths.max()) - 1
         translator = Translator(tokenizer, TorchEngine(network), longest)
-        found = translator.translate(texts, TranslateOptions(search, constraint=self.constraint))
+        options = TranslateOptions(
+            search, constraint=self.constraint, by_sentence=False, insert=False
+        )
+        results = translator.results(texts, options)
+        found = [result.translation for result in results]
         wanted = [tokenizer.decode(target[i]) for i in range(count)]
         exact = sum(a == b for a, b in zip(found, wanted, strict=True)) / count
-        return {"bleu": corpus_bleu(found, wanted), "exact_match": exact}
+        values = {"bleu": corpus_bleu(found, wanted), "exact_match": exact}
+        low = score_threshold([_sureness(result, search) for result in results])
+        return values if low is None else {**values, LOW_SCORE: low}
 
 
 TRANSLATION = Translation()
+
+
+def _sureness(result: "Translated", search: Search) -> float:
+    length = len(result.tokens) + 1
+    return sureness(result.score * length_penalty(length, search), length)
 
 
 def corpus_bleu(found: Sequence[str], wanted: Sequence[str]) -> float:

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from transduce.config import Config, DataConfig
+from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, described
 from transduce.train.progress import clock
 from transduce.train.state import Position
 from transduce.train.validate import ValidationScores
+from transduce.translate.flags import FLAGS
 
 
 def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
@@ -61,4 +63,11 @@ def write_card(
         for metric, value in scores.metrics.items():
             notes = [metric.method, f"{how}, the first {scores.sentences} sentences"]
             lines.append(f"- {metric.text(value)} ({'; '.join(filter(None, notes))})")
+    if inputs.task.name == TRANSLATION.name:
+        lines += ["\n## Flags of its translations\n", *flag_list()]
     return "\n".join(lines) + "\n"
+
+
+def flag_list() -> list[str]:
+    """The flags of `transduce translate` as a Markdown list."""
+    return [f"- `{flag}`: {meaning}" for flag, meaning in FLAGS.items()]

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from statistics import fmean
 
 from transduce.config import Config
 from transduce.corpus.reading import File
@@ -19,7 +20,9 @@ from transduce.train.run import Run
 from transduce.train.start import languages_from, start_of
 from transduce.train.state import Position, step_of
 from transduce.train.validate import ValidationScores, validate
+from transduce.translate.splitting import sentences
 
+SAMPLED = 2000  # training sentences
 TWO_LANGUAGES = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
 
 
@@ -55,6 +58,8 @@ def publish(
             max_length=config.data.max_length,
             weights=weights,
             dtype=dtype,
+            sentences_per_line=sentences_per_line(data) if data else None,
+            low_score=scores.low_score if scores else None,
             **(languages_from(run) or languages_of(inputs)),
         )
     return scores
@@ -80,6 +85,14 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
     shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)), base)
     return {**files, SHORTLIST: shortlist.to_bytes()}
+
+
+def sentences_per_line(data: Prepared) -> float:
+    """The mean number of sentences of a source, from a sample of the training data."""
+    source = next(iter(data.train.sides.values()))
+    step = -(-len(source.lengths) // SAMPLED)
+    texts = (data.tokenizer.decode_source(source[i]) for i in range(0, len(source.lengths), step))
+    return round(fmean(len(sentences(text)) for text in texts), 3)
 
 
 def languages_of(inputs: Inputs) -> dict[str, str]:

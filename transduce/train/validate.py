@@ -8,7 +8,7 @@ import torch
 from transduce.batches import collate, plan_epoch
 from transduce.model import Network
 from transduce.search import GREEDY, Search
-from transduce.tasks import Metric
+from transduce.tasks import LOW_SCORE, Metric
 from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes
 
@@ -22,6 +22,7 @@ class ValidationScores:
     metrics: dict[Metric, float]
     sentences: int = 0  # decoded for the metrics
     beam: int = 1
+    low_score: float | None = None  # below which an output is unusual
 
     @property
     def perplexity(self) -> float:
@@ -60,8 +61,10 @@ def validate(
         count += loss.tokens
     nll, total = processes.sum([nll, float(count)])
     metrics: dict[Metric, float] = {}
+    values: dict[str, float] = {}
     decoded = min(sentences, len(store))
     if decoded and processes.first:
         values = task.judge(model, data.tokenizer, store, decoded, search)
         metrics = {metric: values[metric.name] for metric in task.metrics}
-    return ValidationScores(nll / total, int(total), metrics, decoded, search.beam)
+    low = values.get(LOW_SCORE)
+    return ValidationScores(nll / total, int(total), metrics, decoded, search.beam, low)

@@ -6,6 +6,7 @@ from operator import eq
 
 import regex  # type: ignore[import-untyped]
 
+from transduce.translate.entities import missing
 from transduce.translate.lines import clean
 
 LONGEST_PHRASE = (
@@ -27,6 +28,8 @@ UNSPACED_PER_WORD = 2  # characters per word in scripts without spaces
 RATIO = 3.0  # longer ÷ shorter, as for training pairs; most are below 2
 SLACK = 10  # tokens: "Hi." may be "Guten Tag, meine Damen und Herren."
 
+SURPRISES = 3  # tokens
+
 _WORD = regex.compile(r"\w+(?:['’-]\w+)*")
 # letters only, between spaces and punctuation: not a number, address or code
 _PLAIN_WORD = regex.compile(
@@ -47,11 +50,17 @@ class _Loop:
 
 
 def flags_of(
-    source: str, output: str, source_tokens: int, output_tokens: Sequence[int], ended: bool
+    source: str,
+    output: str,
+    source_tokens: int,
+    output_tokens: Sequence[int],
+    ended: bool,
+    language: str | None = None,
 ) -> tuple[str, ...]:
-    """The flags of a translation: "empty", "repetition", "copy", "length" and "cut", in this order.
+    """The faults of a translation: "empty", "repetition", "copy", "length", "missing" and "cut".
 
-    `ended` is whether the output ended with EOS. An empty output has no other flags except "cut".
+    `ended` is whether the output ended with EOS, `language` that of the output. An empty output
+    has no other flags except "cut".
     """
     empty = bool(clean(source)) and not clean(output)
     found = {
@@ -59,6 +68,7 @@ def flags_of(
         "repetition": not empty and repeats(source, output, output_tokens),
         "copy": not empty and copies(source, output),
         "length": not empty and differs_in_length(source_tokens, len(output_tokens)),
+        "missing": not empty and bool(missing(source, output, language)),
         "cut": not ended,
     }
     return tuple(flag for flag, raised in found.items() if raised)
@@ -97,6 +107,14 @@ def differs_in_length(source_tokens: int, output_tokens: int) -> bool:
     """Whether the lengths differ too much for a translation."""
     shorter, longer = sorted((source_tokens, output_tokens))
     return longer > RATIO * shorter + SLACK
+
+
+def sureness(log_prob: float, length: int) -> float:
+    """The mean log-probability of the tokens of a translation, for comparison with a threshold.
+
+    A few tokens are surprising in any translation, so that a short one may seem less sure.
+    """
+    return log_prob / (length + SURPRISES)
 
 
 def _own_loop(source: str) -> int:

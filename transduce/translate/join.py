@@ -1,7 +1,7 @@
 """Joins the translations of the units of a text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transduce.search import Hypothesis, Search, length_penalty
 from transduce.translate.lines import one_line
@@ -39,7 +39,7 @@ class Translation:
     translation: str
     score: float = 0.0  # log-probability ÷ length penalty
     tokens: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()  # of `guards`, "repaired" if a retry passed the checks, and "split"
+    flags: tuple[str, ...] = ()  # explained in `transduce.translate.flags`
     alternatives: tuple[Alternative, ...] = ()  # n-best, the translation first
     token_scores: tuple[float, ...] = ()  # of each token and of EOS
     alignment: str = ""  # Pharaoh format: SOURCE-TARGET pairs of word indices
@@ -55,21 +55,30 @@ def join_units(
     """The translation of a text; with several units only the best hypothesis of each is used."""
     if not plan.parts:
         return Translation(plan.text, "")
-    parts = [(found[unit], after) for unit, after in plan.parts]
+    parts = [(_cased(unit, found[unit]), after) for unit, after in plan.parts]
     count = len(parts[0][0].hypotheses) if len(parts) == 1 else 1
     ranked = [_alternative(parts, rank, vocabulary, search) for rank in range(count)]
     flags = dict.fromkeys(flag for result, _ in parts for flag in result.flags)
+    flags |= dict.fromkeys(["capitals"] * any(unit.capitals for unit, _ in plan.parts))
+    flags |= dict.fromkeys(["split"] * plan.split)
     best = ranked[0]
     return Translation(
         plan.text,
         best.translation,
         best.score,
         best.tokens,
-        tuple(flags) if len(parts) == 1 else (*flags, "split"),
+        tuple(flags),
         tuple(ranked),
         best.token_scores,
         _pharaoh(plan, found),
     )
+
+
+def _cased(unit: Unit, result: Found) -> Found:
+    """The result in capitals if its source was."""
+    if not unit.capitals:
+        return result
+    return replace(result, texts=tuple(text.upper() for text in result.texts))
 
 
 def _alternative(

@@ -1,28 +1,26 @@
-"""Reading and writing lines: one output line per input line, even for invalid UTF-8.
+"""Reading lines: one output line per input line, even for invalid UTF-8.
 
 A line ends at "\\n" only, as in a corpus.
 """
 
-import fcntl
 import json
-import os
 import re
 import select
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import regex  # type: ignore[import-untyped]
 
-from transduce import atomic
-from transduce.corpus.reading import TextFile
+from transduce.corpus.reading import File, TextFile
 from transduce.errors import InputError
 from transduce.log import Log
 
 PAUSE = 0.05  # seconds without input after which the lines read so far are translated
 BLOCK = 2**14  # maximum bytes per read
+LEAST = 256  # characters per chunk
+COUNTED = 2**20  # bytes per read when lines are only counted
 
 T = TypeVar("T")
 
@@ -92,6 +90,61 @@ def chunks(
         yield chunk
 
 
+class Pace:
+    """Limits a chunk of texts to what takes about `seconds` to translate, from the speed so far."""
+
+    def __init__(self, seconds: float = 3.0, characters: int = 4096) -> None:
+        self._seconds, self._limit = seconds, characters
+        self._characters = 0  # of the chunk
+        self._start = time.perf_counter()
+
+    def add(self, text: str) -> None:
+        """Counts a text of the next chunk."""
+        if not self._characters:
+            self._start = time.perf_counter()
+        self._characters += len(text) + 1
+
+    def room(self) -> bool:
+        """Whether the chunk may have another text."""
+        return self._characters < self._limit
+
+    def end(self) -> None:
+        """Ends a chunk, which was translated since its first text was added."""
+        elapsed = max(time.perf_counter() - self._start, 1e-3)
+        possible = self._characters * self._seconds / elapsed
+        self._limit = int(min(max(possible, self._limit / 4, LEAST), 4 * self._limit))
+        self._characters = 0
+
+
+def count_lines(file: File) -> int:
+    """The number of lines of a file."""
+    last, count = b"", 0
+    with TextFile(file) as text, text.reading():
+        while block := text.stream.read(COUNTED):
+            count, last = count + block.count(b"\n"), block
+    return count + (not last.endswith(b"\n") and bool(last))
+
+
+def join_paragraphs(lines: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Joins lines up to the next blank one; each text with its first and last line number.
+
+    >>> list(join_paragraphs(["a", " b", "", "c"]))
+    [('a b', 1, 2), ('', 3, 3), ('c', 4, 4)]
+    """
+    begun: list[str] = []
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        if clean(line):
+            begun.append(line.strip())
+            continue
+        if begun:
+            yield " ".join(begun), number - len(begun), number - 1
+            begun = []
+        yield line, number, number
+    if begun:
+        yield " ".join(begun), number - len(begun) + 1, number
+
+
 def decode_lines(lines: Iterable[bytes], log: Log) -> Iterator[str]:
     """The lines as text without line ends.
 
@@ -140,116 +193,3 @@ def json_line(entry: Mapping[str, object]) -> str:
     """A JSON object on one line, without characters that a program may treat as a line end."""
     line = json.dumps(entry, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
-
-
-class OutputFile:
-    """An output file, written as FILE.partial and renamed when it is complete.
-
-    With `resume` the lines of FILE.partial or FILE are kept: `done` is their number, and `skip`
-    skips their inputs. Devices and pipes are written to directly. FILE.partial is locked: raises
-    InputError if another process is writing it.
-    """
-
-    def __init__(self, file: Path, resume: bool = False) -> None:
-        self.file = file
-        self.done = 0
-        self._resume = resume
-        self._target = Path(os.path.realpath(file))  # a symbolic link is kept
-        self._partial = self._target.with_name(f"{self._target.name}.partial")
-        self._direct = False
-        self._moved = False  # FILE was renamed to FILE.partial
-        self._untouched = True  # nothing was written yet
-
-    def __enter__(self) -> "OutputFile":
-        with self._writing():
-            self._stream = self._opened()
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        with self._writing(), closing(self._stream):
-            if self._direct:
-                return
-            # the lock is held until after the rename, so that no other process takes the file
-            if error is None:
-                self._stream.truncate()
-                os.fsync(self._stream.fileno())
-                self._partial.replace(self._target)
-                atomic.flush(self._target.parent)
-            elif self._untouched and self._moved:
-                self._partial.replace(self._target)
-            elif self._untouched and not self._resume:
-                self._partial.unlink()  # nothing to resume
-
-    def write(self, line: str) -> None:
-        """Writes a line and flushes it."""
-        assert "\n" not in line
-        with self._writing():
-            if self._untouched and not self._direct:
-                self._stream.truncate()  # remove an incomplete last line
-            self._untouched = False
-            self._stream.write(f"{line}\n".encode("utf-8", "replace"))
-            self._stream.flush()
-
-    def skip(self, inputs: Iterator[object]) -> None:
-        """Skips the inputs whose lines are done; raises InputError if there are fewer."""
-        for number in range(self.done):
-            if next(inputs, self) is self:
-                raise InputError(
-                    f"{self.file} has {self.done:,} lines already but the input only {number:,}: "
-                    "resume with the same input, or name another output"
-                )
-
-    def _opened(self) -> BinaryIO:
-        """The file to write to, positioned after the lines that are done."""
-        if self.file.is_dir():
-            raise InputError(f"{self.file} is a directory: give a file")
-        self._direct = self.file.exists() and not self.file.is_file()
-        if self._direct:
-            if self._resume:
-                raise InputError(f"{self.file} is not an ordinary file: it cannot be resumed")
-            return self.file.open("wb")
-        if not self._target.parent.is_dir():
-            raise InputError(f"there is no directory {self.file.parent}: create it first")
-        new = not self._partial.exists()
-        stream = self._locked()
-        if not self._resume:
-            stream.truncate()
-        elif new and self._target.exists():
-            self._target.replace(self._partial)
-            self._moved = True
-            stream.close()
-            stream = self._locked()
-        size = 0
-        for line in stream:
-            if line.endswith(b"\n"):
-                self.done += 1
-                size += len(line)
-        stream.seek(size)
-        return stream
-
-    def _locked(self) -> BinaryIO:
-        """Opens and locks FILE.partial."""
-        while True:
-            stream = os.fdopen(os.open(self._partial, os.O_RDWR | os.O_CREAT, 0o666), "rb+")
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(stream.fileno()), self._partial.stat()):
-                    return stream
-            except BlockingIOError:
-                stream.close()
-                raise InputError(
-                    f"{self.file} is being written by another process: "
-                    "wait until it ends, or name another output"
-                ) from None
-            except FileNotFoundError:
-                pass
-            stream.close()  # another process has just renamed it: create a new one
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            raise  # the reader, such as `head`, has closed the pipe: not an error
-        except OSError as error:
-            raise InputError(f"{self.file} cannot be written: {error.strerror}") from None

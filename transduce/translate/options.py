@@ -22,7 +22,9 @@ class TranslateOptions:
     # the constraint on the output of a source text; such texts are decoded by torch
     constraint: Callable[[str], Constraint | None] | None = None
     prefix: str = ""  # every translation must begin with this text
-    by_sentence: bool = False  # translate each sentence separately, also of short texts
+    # translate each sentence separately; None: if the model was trained on single sentences
+    by_sentence: bool | None = None
+    insert: bool = True  # copy what a translation has lost from the source, if languages are known
 
 
 DEFAULTS = TranslateOptions()

@@ -14,11 +14,14 @@ from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
 from transduce.translate.attention import Attention, attention_of, encode_source
-from transduce.translate.guards import flags_of
+from transduce.translate.guards import flags_of, sureness
+from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
+from transduce.translate.language import other_language
 from transduce.translate.lines import chunks, clean, listed
 from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
+from transduce.translate.traits import UNKNOWN, Traits
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -27,6 +30,7 @@ MAX_LENGTH = 256  # source tokens, if the model directory does not specify it
 LONGEST = 4096  # tokens per side for scoring: memory grows with the square of the length
 REPAIR_BEAM = 8  # minimum beam of a retry
 REPAIR_NO_REPEAT = 3
+NEARLY = 0.3  # score: the most that a hypothesis that keeps a number may be worse
 CHUNK = 2048  # lines per call of the engine
 
 
@@ -45,10 +49,12 @@ class Translator:
         engine: Engine,
         max_length: int = MAX_LENGTH,
         longest: int = LONGEST,
+        traits: Traits = UNKNOWN,
     ) -> None:
         """Sources over `max_length` tokens are split; pairs over `longest` are not scored."""
         self.tokenizer, self.engine = tokenizer, engine
         self.max_length, self.longest = min(max_length, longest), longest
+        self.traits = traits
 
     @classmethod
     def load(
@@ -72,7 +78,14 @@ class Translator:
             open_engine(directory, engine=engine, device=device, compute=compute, log=log),
             directory.description.max_length,
             config.max_positions - 1 if config.positions == "learned" else LONGEST,
+            Traits.of(directory.description),
         )
+
+    @property
+    def fingerprint(self) -> str:
+        """The checksum of the model's weights."""
+        assert isinstance(self.engine, Router)
+        return self.engine.directory.fingerprint
 
     def __repr__(self) -> str:
         return f"Translator({self.engine!r})"
@@ -182,8 +195,9 @@ class Translator:
             yield from self.results(some, options)
 
     def plan(self, texts: Sequence[str], options: TranslateOptions = DEFAULTS) -> list[Plan]:
-        """Divides each text into units: the whole text, or pieces that fit the model."""
-        return plan_texts(texts, self.tokenizer, self.max_length, options)
+        """Divides each text into units: sentences or the whole text, or pieces that fit."""
+        single = self.traits.single_sentences
+        return plan_texts(texts, self.tokenizer, self.max_length, options, single)
 
     def search(
         self, plans: Iterable[Plan], options: TranslateOptions = DEFAULTS
@@ -192,6 +206,8 @@ class Translator:
         units = list(dict.fromkeys(unit for plan in plans for unit, _ in plan.parts))
         found = dict(zip(units, self._search(units, options.search, options), strict=True))
         self._repair(found, options)
+        self._insert(found, options)
+        self._warn(found)
         if options.scores:
             self._rescore(found, options.batch_size)
         if options.alignments:
@@ -231,7 +247,12 @@ class Translator:
 
     def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
         texts = tuple(self.tokenizer.decode(h.tokens) for h in hypotheses)
-        return Found(tuple(hypotheses), texts, _flags(unit, texts[0], hypotheses[0]))
+        return Found(tuple(hypotheses), texts, self._flags(unit, texts[0], hypotheses[0]))
+
+    def _flags(self, unit: Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
+        sizes = len(unit.ids), hypothesis.tokens
+        language = self.traits.target_language
+        return flags_of(unit.text, output, *sizes, hypothesis.ended, language)
 
     def _repair(self, found: dict[Unit, Found], options: TranslateOptions) -> None:
         """Searches flagged units again with a wider beam and without repeated n-grams."""
@@ -243,10 +264,50 @@ class Translator:
         wider = replace(search, beam=beam, n_best=beam, no_repeat=REPAIR_NO_REPEAT)
         for unit, again in zip(wrong, self._search(wrong, wider, options), strict=True):
             ranked = zip(again.hypotheses, again.texts, strict=True)
-            good = [(h, text) for h, text in ranked if not _flags(unit, text, h)][: search.n_best]
-            if good:
+            good = [(h, text) for h, text in ranked if not self._flags(unit, text, h)]
+            good = good[: search.n_best]
+            # a number is put into a good translation rather than taken from a bad one
+            least = found[unit].hypotheses[0].score - NEARLY
+            if good and (found[unit].flags != ("missing",) or good[0][0].score >= least):
                 hypotheses, texts = zip(*good, strict=True)
                 found[unit] = Found(hypotheses, texts, (*found[unit].flags, "repaired"))
+
+    def _insert(self, found: dict[Unit, Found], options: TranslateOptions) -> None:
+        """Copies what translations have lost from the source, if it is certain where to."""
+        if options.insert and not options.constraint and self.traits.target_language:
+            search = replace(options.search, n_best=1)
+            insert_missing(
+                found,
+                self.traits,
+                lambda text: tuple(self.tokenizer.encode(text)),
+                lambda units: self._search(units, search, options),
+                self._inserted,
+            )
+
+    def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
+        """A result with another best translation; None if that has faults as well."""
+        (tokens,) = self.tokenizer.encode_targets([text])
+        (log_probs,) = self._score_ids([unit.ids], [tokens], 1)
+        if log_probs is None:
+            return None
+        best = Hypothesis(tuple(tokens), sum(log_probs), sum(log_probs), True, log_probs)
+        if self._flags(unit, text, best):
+            return None
+        texts = (text, *old.texts[1:])
+        return Found((best, *old.hypotheses[1:]), texts, (*old.flags, "inserted"))
+
+    def _warn(self, found: dict[Unit, Found]) -> None:
+        """Flags what another search cannot improve: the language of a source and a low score."""
+        for unit, result in found.items():
+            flags = list(result.flags)
+            if other_language(unit.text, self.traits.source_language):
+                flags.append("language")
+            best = result.hypotheses[0]
+            sure = sureness(best.log_prob, len(best.tokens) + best.ended)
+            if "inserted" not in flags and sure < self.traits.low_score:
+                flags.append("low-score")
+            if flags != list(result.flags):
+                found[unit] = replace(result, flags=tuple(flags))
 
     def _rescore(self, found: dict[Unit, Found], batch_size: int) -> None:
         """Replaces log-probabilities by those over the whole vocabulary."""
@@ -281,10 +342,6 @@ class Translator:
             best = result.hypotheses[0].tokens
             links = word_alignment(model, self.tokenizer, unit.ids, best)
             found[unit] = replace(result, alignment=tuple(links))
-
-
-def _flags(unit: Unit, output: str, hypothesis: Hypothesis) -> tuple[str, ...]:
-    return flags_of(unit.text, output, len(unit.ids), hypothesis.tokens, hypothesis.ended)
 
 
 def _rescored(hypothesis: Hypothesis, log_probs: tuple[float, ...] | None) -> Hypothesis:

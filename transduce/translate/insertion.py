@@ -1,0 +1,122 @@
+"""Puts numbers, addresses and the like that a translation lost into it, from the source."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import regex  # type: ignore[import-untyped]
+
+from transduce.translate.entities import Entity, entities, localised, missing, stray
+from transduce.translate.join import Found
+from transduce.translate.plan import Unit
+from transduce.translate.traits import Traits
+
+# What models copy well. Each row is one attempt; several entities take several columns.
+_NUMBERS = (("20", "30", "50"), ("100", "200", "50"), ("10", "12", "15"))
+_PLACEHOLDERS = {
+    "address": (("Tom", "Boston", "Maria"), ("Boston", "Tom", "Anna"), ("Paris", "Peter", "Rom")),
+    "phone": (("123", "456", "100"), ("911", "112", "110"), ("Tom", "Boston", "Maria")),
+    "time": (("2:30", "10:30", "5:15"), ("7:00", "9:00", "8:30"), ("3:45", "6:15", "1:20")),
+}
+SHORT = 32  # tokens that every model can translate
+
+_LETTER = regex.compile(r"\p{L}")
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A source with placeholders for some entities."""
+
+    text: str
+    entities: tuple[tuple[str, Entity], ...]  # with their placeholders
+
+    def filled(self, output: str, traits: Traits) -> str | None:
+        """The output with the entities in place of the placeholders; None if one is not there."""
+        for placeholder, entity in self.entities:
+            parts = regex.split(rf"(?<![\w.,:]){regex.escape(placeholder)}(?![\w:]|[.,]\d)", output)
+            if len(parts) != 2:
+                return None
+            output = _localised(entity, traits).join(parts)
+        return output if plausible(output) else None
+
+
+def insert_missing(
+    found: dict[Unit, Found],
+    traits: Traits,
+    encode: Callable[[str], tuple[int, ...]],
+    search: Callable[[list[Unit]], list[Found]],
+    inserted: Callable[[Unit, Found, str], Found | None],
+) -> None:
+    """Replaces translations that are flagged "missing" by ones that have everything.
+
+    `inserted` gives a result with another text, or None if that is no better.
+    """
+    waiting: list[tuple[Unit, Masked, Unit]] = []
+    for unit, result in found.items():
+        if "missing" not in result.flags or "repaired" in result.flags:
+            continue
+        lost = missing(unit.text, result.texts[0], traits.target_language)
+        text = corrected(unit.text, result.texts[0], lost, traits)
+        better = None if text is None else inserted(unit, result, text)
+        if better:
+            found[unit] = better
+            continue
+        for attempt in masked(unit.text, lost):
+            other = Unit(attempt.text, encode(attempt.text), unit.prefix)
+            if len(other.ids) <= max(len(unit.ids), SHORT):  # the model has limits
+                waiting.append((unit, attempt, other))
+    if not waiting:
+        return
+    attempts = zip(waiting, search([other for *_, other in waiting]), strict=True)
+    for (unit, attempt, _), result in sorted(attempts, key=lambda a: -a[1].hypotheses[0].score):
+        text = None if result.flags else attempt.filled(result.texts[0], traits)
+        if text is not None and "inserted" not in found[unit].flags:
+            found[unit] = inserted(unit, found[unit], text) or found[unit]
+
+
+def masked(source: str, lost: Sequence[Entity]) -> list[Masked]:
+    """Attempts to translate a source without the entities that its translation lost."""
+    attempts = []
+    for row in range(len(_NUMBERS)):
+        text, pairs = source, []
+        used = {kind: iter(rows[row]) for kind, rows in _PLACEHOLDERS.items()}
+        numbers = iter(_NUMBERS[row])
+        for entity in reversed(lost):  # from the end, so that positions stay valid
+            placeholder = next(used.get(entity.kind, numbers), None)
+            if placeholder is None or placeholder in source:
+                break
+            text = text[: entity.start] + placeholder + text[entity.end :]
+            pairs.append((placeholder, entity))
+        else:
+            attempts.append(Masked(text, tuple(pairs)))
+    return attempts
+
+
+def corrected(source: str, output: str, lost: Sequence[Entity], traits: Traits) -> str | None:
+    """The output with its one wrong number replaced; the source if it has nothing to translate.
+
+    None if it is not certain what to replace.
+    """
+    if not _LETTER.search(_without(source, entities(source))):
+        return source
+    wrong = stray(source, output, traits.source_language)
+    if len(lost) != 1 or len(wrong) != 1 or "address" in (lost[0].kind, wrong[0].kind):
+        return None
+    at = wrong[0]
+    fixed = output[: at.start] + _localised(lost[0], traits) + output[at.end :]
+    lost = missing(source, fixed, traits.target_language)
+    return None if lost or not plausible(fixed) else fixed
+
+
+def plausible(output: str) -> bool:
+    """Whether no telephone number was put where a time of day was."""
+    return not any(one.kind == "phone" and one.hour for one in entities(output))
+
+
+def _without(text: str, some: Iterable[Entity]) -> str:
+    for entity in reversed(list(some)):
+        text = text[: entity.start] + text[entity.end :]
+    return text
+
+
+def _localised(entity: Entity, traits: Traits) -> str:
+    return localised(entity, traits.source_language, traits.target_language)
