@@ -336,11 +336,24 @@ def test_a_lost_address_is_inserted_where_a_placeholder_was(directory) -> None:
     assert any("Tom" in source for source in translator.engine.searches)
 
 
-def test_what_cannot_be_inserted_is_flagged_and_changes_nothing(directory) -> None:
-    placeholders = {"Tom": "x", "Boston": "y", "Paris": "z"}
-    translator = copier(directory, **{"a@b_org": "nothing", **placeholders})
+PLACEHOLDERS = dict.fromkeys(("Tom", "Boston", "Paris", "Maria"), "x")
+
+
+def test_an_address_without_a_place_is_appended(directory) -> None:
+    translator = copier(directory, **{"a@b_org": "nothing", **PLACEHOLDERS})
     (result,) = translator.results(["the dog sees a@b.org here"])
-    assert (result.translation, result.flags) == ("der dog sees nothing here", ("missing",))
+    assert result.translation == "der dog sees nothing here (a@b.org)"
+    assert result.flags == ("missing", "inserted")
+
+
+def test_a_number_without_a_place_is_flagged_and_changes_nothing(directory) -> None:
+    numbers = dict.fromkeys(("365", "20", "100", "10", "60", "7"), "y")
+    translator = copier(directory, **numbers)
+    (result,) = translator.results(["the dog sees 365 cats"])
+    assert (result.translation, result.flags) == ("der dog sees y cats", ("missing",))
+    unknown = Translator(translator.tokenizer, copier(directory, **{"365": "35"}).engine)
+    (result,) = unknown.results(["the dog sees 365 cats"])  # of languages that are not known
+    assert (result.translation, result.flags) == ("der dog sees 35 cats", ("missing",))
 
 
 def test_insertions_are_independent_of_the_batch(directory) -> None:

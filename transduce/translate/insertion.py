@@ -7,16 +7,25 @@ import regex  # type: ignore[import-untyped]
 
 from transduce.translate.entities import Entity, entities, localised, missing, stray
 from transduce.translate.join import Found
+from transduce.translate.numerals import LANGUAGES, numeral_forms
 from transduce.translate.plan import Unit
 from transduce.translate.traits import Traits
 
 # What models copy well. Each row is one attempt; several entities take several columns.
-_NUMBERS = (("20", "30", "50"), ("100", "200", "50"), ("10", "12", "15"))
+_NUMBERS = (("20", "30", "50"), ("100", "200", "50"), ("10", "12", "15"), ("60", "40", "80"))
+_NAMES = (("Tom", "Boston", "Maria"), ("Boston", "Tom", "Anna"), ("Paris", "Peter", "Rom"))
 _PLACEHOLDERS = {
-    "address": (("Tom", "Boston", "Maria"), ("Boston", "Tom", "Anna"), ("Paris", "Peter", "Rom")),
-    "phone": (("123", "456", "100"), ("911", "112", "110"), ("Tom", "Boston", "Maria")),
-    "time": (("2:30", "10:30", "5:15"), ("7:00", "9:00", "8:30"), ("3:45", "6:15", "1:20")),
+    "address": (*_NAMES, ("Maria", "London", "Tom")),
+    "phone": (("123", "456", "100"), ("911", "112", "110"), *_NAMES[:2]),
+    "time": (
+        ("2:30", "10:30", "5:15"),
+        ("7:00", "9:00", "8:30"),
+        ("3:45", "6:15", "1:20"),
+        ("9:30", "4:30", "6:00"),
+    ),
 }
+_ADDRESS = regex.compile(r"[@/\\]|\.\w")  # not a code like A380
+
 SHORT = 32  # tokens that every model can translate
 
 _LETTER = regex.compile(r"\p{L}")
@@ -32,7 +41,8 @@ class Masked:
     def filled(self, output: str, traits: Traits) -> str | None:
         """The output with the entities in place of the placeholders; None if one is not there."""
         for placeholder, entity in self.entities:
-            parts = regex.split(rf"(?<![\w.,:]){regex.escape(placeholder)}(?![\w:]|[.,]\d)", output)
+            spellings = "|".join(map(regex.escape, _spellings(placeholder, traits)))
+            parts = regex.split(rf"(?<![\w.,:])(?:{spellings})(?![\w:]|[.,]\d)", output)
             if len(parts) != 2:
                 return None
             output = _localised(entity, traits).join(parts)
@@ -51,6 +61,7 @@ def insert_missing(
     `inserted` gives a result with another text, or None if that is no better.
     """
     waiting: list[tuple[Unit, Masked, Unit]] = []
+    last: list[tuple[Unit, Sequence[Entity]]] = []
     for unit, result in found.items():
         if "missing" not in result.flags or "repaired" in result.flags:
             continue
@@ -60,15 +71,19 @@ def insert_missing(
         if better:
             found[unit] = better
             continue
+        last.append((unit, lost))
         for attempt in masked(unit.text, lost):
             other = Unit(attempt.text, encode(attempt.text), unit.prefix)
             if len(other.ids) <= max(len(unit.ids), SHORT):  # the model has limits
                 waiting.append((unit, attempt, other))
-    if not waiting:
-        return
-    attempts = zip(waiting, search([other for *_, other in waiting]), strict=True)
+    again = search([other for *_, other in waiting]) if waiting else []
+    attempts = zip(waiting, again, strict=True)
     for (unit, attempt, _), result in sorted(attempts, key=lambda a: -a[1].hypotheses[0].score):
         text = None if result.flags else attempt.filled(result.texts[0], traits)
+        if text is not None and "inserted" not in found[unit].flags:
+            found[unit] = inserted(unit, found[unit], text) or found[unit]
+    for unit, several in last:
+        text = appended(found[unit].texts[0], several)
         if text is not None and "inserted" not in found[unit].flags:
             found[unit] = inserted(unit, found[unit], text) or found[unit]
 
@@ -82,7 +97,7 @@ def masked(source: str, lost: Sequence[Entity]) -> list[Masked]:
         numbers = iter(_NUMBERS[row])
         for entity in reversed(lost):  # from the end, so that positions stay valid
             placeholder = next(used.get(entity.kind, numbers), None)
-            if placeholder is None or placeholder in source:
+            if placeholder is None or regex.search(rf"\b{placeholder}\b", source):
                 break
             text = text[: entity.start] + placeholder + text[entity.end :]
             pairs.append((placeholder, entity))
@@ -110,6 +125,21 @@ def corrected(source: str, output: str, lost: Sequence[Entity], traits: Traits) 
 def plausible(output: str) -> bool:
     """Whether no telephone number was put where a time of day was."""
     return not any(one.kind == "phone" and one.hour for one in entities(output))
+
+
+def _spellings(placeholder: str, traits: Traits) -> list[str]:
+    """How a placeholder may be written in the translation: 20 as "zwanzig", 2:30 as 2.30."""
+    found = [placeholder, placeholder.replace(":", ".")]
+    if placeholder.isdecimal() and traits.target_language in LANGUAGES:
+        found.append(numeral_forms(traits.target_language, int(placeholder))[0])
+    return found
+
+
+def appended(output: str, lost: Sequence[Entity]) -> str | None:
+    """The output with lost addresses and telephone numbers after it; None if others were lost."""
+    if all(one.kind == "phone" or _ADDRESS.search(one.text) for one in lost):
+        return f"{output.rstrip()} ({', '.join(one.text for one in lost)})"
+    return None
 
 
 def _without(text: str, some: Iterable[Entity]) -> str:
