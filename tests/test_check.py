@@ -2,7 +2,9 @@
 
 import json
 import random
+import re
 import tempfile
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,18 +16,27 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce import grammar
+from transduce.check import preflight
+from transduce.check.advice import warnings_of
+from transduce.check.alignment import shifts_of
 from transduce.check.overlap import RUN, runs_of
+from transduce.check.preflight import Preflight
+from transduce.check.report import render
 from transduce.check.sizes import plan_of
 from transduce.check.text import Places
 from transduce.check.text_checks import kinds_of
+from transduce.check.timing import Timing
 from transduce.cli import main
-from transduce.config import TrainConfig
+from transduce.cli.options import resolve_training
+from transduce.config import ModelConfig, TrainConfig, resolve
+from transduce.corpus.reading import read_lines
 from transduce.corpus.text import Text
 from transduce.store import Store
 from transduce.tasks import TRANSLATION
 from transduce.train import inputs
 from transduce.train.loop import Trainer
-from transduce.train.prepare import reopen
+from transduce.train.prepare import reopen, unseen
 from transduce.train.processes import Processes
 from transduce.train.progress import Display
 from transduce.train.run import Run, numbered, read_config
@@ -387,3 +398,184 @@ def test_a_vocabulary_that_is_hardly_seen_is_warned_of(tmp_path) -> None:
     assert any(warning.endswith(advice) for warning in large["warnings"])
     assert not any(warning.endswith(advice) for warning in small["warnings"])
     assert large["vocabulary"]["rare"] > small["vocabulary"]["rare"]
+
+
+def aligned(count: int = 1200) -> tuple[list[str], list[str]]:
+    """Lines of the built-in grammar, which have the lengths of real sentences."""
+    pairs = list(grammar.sentences("train", count, seed=4))
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def lengths(lines: list[str]) -> list[int]:
+    return [len(line) for line in lines]
+
+
+def test_files_that_are_aligned_are_not_said_to_be_shifted() -> None:
+    source, target = aligned()
+    assert shifts_of(lengths(source), lengths(target)) == []
+    assert shifts_of(lengths(source[:60]), lengths(target[:60])) == []
+    equal = [20] * 300
+    assert shifts_of(equal, equal) == []
+    assert shifts_of([], []) == []
+    assert shifts_of([3], [4]) == []
+
+
+@pytest.mark.parametrize("by", [-3, -1, 1, 2])
+def test_files_shifted_by_some_lines_are_noticed_and_by_how_many(by) -> None:
+    source, target = map(lengths, aligned())
+    source, target = (source[-by:], target) if by < 0 else (source, target[by:])
+    count = min(len(source), len(target))
+    (shift,) = shifts_of(source[:count], target[:count])
+    assert shift.by == -by
+    assert (shift.first, shift.last) == (0, count - 1)
+
+
+def test_a_line_missing_in_the_middle_is_located() -> None:
+    source, target = map(lengths, aligned(2000))
+    del target[990]
+    (shift,) = shifts_of(source[:1999], target)
+    assert shift.by == -1
+    assert 500 <= shift.first <= 1000
+    assert shift.last == 1998
+
+
+@pytest.mark.parametrize("name", ["multi30k", "newstest", "tatoeba-en-de", "europarl-en-de"])
+def test_no_real_corpus_is_said_to_be_shifted_until_it_is(name, data) -> None:
+    suffixes = ("en", "de", "fr")
+    texts = {
+        str(file): [*map(len, islice(read_lines(file), 60_000))]
+        for file in sorted((data / name).iterdir())
+        if file.name.split(".")[-2] in suffixes and "mono" not in file.name
+    }
+    pairs = [
+        (a, b)
+        for first, a in texts.items()
+        for second, b in texts.items()
+        if first != second and first.split(".")[0] == second.split(".")[0]
+    ]
+    for file in sorted((data / name).glob("*.tsv.gz")):
+        rows = islice(read_lines(file), 60_000)
+        both = [row.split("\t")[:2] for row in rows]
+        pairs.append(([len(a) for a, _ in both], [len(b) for _, b in both]))
+    assert pairs
+    for source, target in pairs:
+        assert shifts_of(source, target) == []
+        (shift,) = shifts_of(source[1:], target[:-1])
+        assert (shift.by, shift.first, shift.last) == (1, 0, len(source) - 2)
+
+
+def shifted_files(folder: Path) -> list[str]:
+    source, target = aligned()
+    (folder / "a.en").write_text("\n".join(source[1:]) + "\n", "utf-8")
+    (folder / "a.de").write_text("\n".join(target[:-1]) + "\n", "utf-8")
+    return ["--train", str(folder / "a.en"), str(folder / "a.de")]
+
+
+SHIFTED = (
+    "from a.en, line 1 on look shifted: each source seems to belong to the target 1 line further "
+    "down; look for a missing or an extra line"
+)
+
+
+def test_shifted_files_are_noticed_by_check_and_by_train(tmp_path) -> None:
+    files = [*shifted_files(tmp_path), "--set", "data.drop_duplicates=false"]
+    (warning, *_) = check(*files)["warnings"]
+    assert warning.startswith("training data: 1,1")
+    assert warning.endswith(SHIFTED)
+    result = invoke("train", str(tmp_path / "run"), *TINY, *files)
+    assert result.exit_code == 0, result.stderr
+    assert SHIFTED in result.stderr
+
+
+def test_a_new_run_begins_with_the_warnings_of_check_and_a_resumed_one_does_not(
+    tmp_path, corpus
+) -> None:
+    settings = [*TINY, *corpus, *digits.settings("train.warmup_steps=4000")]
+    warnings = list(check(*corpus, *digits.settings("train.warmup_steps=4000"))["warnings"])
+    assert len(warnings) >= 2
+    first = invoke("train", str(tmp_path / "run"), *settings)
+    assert [f"warning: {warning}" for warning in warnings] == [
+        line for line in first.stderr.split("\n") if line.startswith("warning: ")
+    ]
+    steps = digits.settings("train.steps=6")
+    again = invoke("train", str(tmp_path / "run"), *settings, *steps)
+    assert again.exit_code == 0, again.stderr
+    assert "warning: " not in again.stderr
+
+
+@pytest.fixture
+def measured(corpus, tmp_path) -> Preflight:
+    """The preflight of a small run, not timed."""
+    run = Run(tmp_path / "run")
+    (files, valid) = (Path(corpus[1]),), (Path(corpus[3]),)
+    given = inputs.given_inputs(run, TRANSLATION, [files], valid)
+    config = resolve("base", None, [word for word in TINY if word != "--set"])
+    return preflight.check(run, config, given, None, False, unseen)
+
+
+def timed(hours: float) -> Timing:
+    return Timing("cpu", 2, False, 1, 1.0, 1.0, 1.0, hours, 1e9, None)
+
+
+def test_a_run_that_takes_years_is_said_to_be_hopeless_with_a_preset_that_is_not(measured) -> None:
+    big = measured.settings.replace(train=TrainConfig(), model=ModelConfig())
+    slow = replace(measured, settings=big, timing=timed(24_336.0))
+    (warning,) = [w for w in warnings_of(slow) if "hopeless" in w]
+    assert warning.startswith(
+        "this run is hopeless: it would take about 1,014.0 days on this machine"
+    )
+    assert re.search(r"; take --preset tiny, roughly \d+ (h|min|s)", warning)
+    assert "That is hopeless" in render(slow)
+    quick = replace(measured, settings=big, timing=timed(20.0))
+    assert not [w for w in warnings_of(quick) if "hopeless" in w]
+    assert "hopeless" not in render(quick)
+
+
+def test_without_timing_the_least_time_is_what_is_said(measured) -> None:
+    operations = replace(measured.operations, least_hours=24_336.0)
+    big = measured.settings.replace(train=TrainConfig(), model=ModelConfig())
+    (warning,) = [
+        w
+        for w in warnings_of(replace(measured, settings=big, operations=operations))
+        if "hopeless" in w
+    ]
+    assert "it would take at least 1,014.0 days" in warning
+
+
+def test_a_run_that_sees_its_text_thousands_of_times_is_hopeless(measured) -> None:
+    batching = replace(measured.batching, epochs=50_000.0)
+    (warning,) = [w for w in warnings_of(replace(measured, batching=batching)) if "hopeless" in w]
+    assert "it would see the training data 50,000 times" in warning
+    assert "on this machine" not in warning
+    assert warning.endswith("lower train.steps or make the network smaller")  # tiny is larger
+
+
+def chosen_by(result) -> str:
+    (line,) = [line for line in result.stderr.split("\n") if "--preset" in line]
+    return line
+
+
+def test_without_a_preset_the_size_of_the_data_chooses_one_and_it_is_said(
+    tmp_path, corpus, monkeypatch
+) -> None:
+    small = [word for word in TINY if not word.startswith("model.")]
+    settings = [*digits.settings(*(w for w in small if "." in w)), *corpus]
+    sentence = "no --preset given: tiny, which suits 200 pairs (`transduce presets`)"
+    result = invoke("check", *settings, "--no-timing", "--json")
+    assert chosen_by(result) == sentence
+    assert json.loads(result.stdout)["settings"]["model.d_model"] == 128
+    result = invoke("train", str(tmp_path / "run"), *settings)
+    assert chosen_by(result) == sentence
+    monkeypatch.setattr("transduce.config.presets.LARGEST_CORPUS", {"tiny": 10})
+    assert "--preset" not in invoke("train", str(tmp_path / "run"), *settings).stderr
+    assert read_config(Run(tmp_path / "run")).model.d_model == 128  # the run keeps its settings
+    steps = digits.settings("train.steps=5")
+    again = invoke("train", str(tmp_path / "run"), *settings, *steps)
+    assert again.exit_code == 0, again.stderr
+    assert read_config(Run(tmp_path / "run")).model.d_model == 128
+
+
+def test_the_built_in_corpus_has_a_preset_of_its_own(tmp_path) -> None:
+    settings, _, note = resolve_training(Run(tmp_path), (), (), None, None, None, None, ())
+    assert settings == resolve("builtin")
+    assert note == ""

@@ -54,16 +54,7 @@ def render_table(
 def paragraph(text: str, indent: str = "", rest: str | None = None) -> str:
     """Text wrapped between words to fit the terminal; `rest` indents all lines but the first."""
     start = indent if rest is None else rest
-    return "\n".join(
-        textwrap.wrap(
-            text,
-            terminal_width(),
-            initial_indent=indent,
-            subsequent_indent=start,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
+    return "\n".join(_wrap(text, terminal_width(), initial_indent=indent, subsequent_indent=start))
 
 
 def render_list(title: str, items: Mapping[str, Sequence[str]], width: int | None = None) -> str:
@@ -95,12 +86,17 @@ def _widths(columns: Sequence[Sequence[str]], sides: str, available: int) -> lis
 
 
 class _Wrapper(textwrap.TextWrapper):
-    wordsep_simple_re = re.compile(r"(\s+|(?<=\|)(?=\S))")
+    wordsep_simple_re = re.compile(r"([\t\n\r ]+|(?<=\|)(?=\S))")
+
+
+# A number and its unit stay on one line.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGT]?i?B|GFLOP/s|h|min|s|days?|epochs|parameters)(?!\w))")
 
 
 def _longest_word(text: str) -> int:
-    return max(map(len, re.split(r"\s+|(?<=\|)", text)), default=0)
+    return max(map(len, _Wrapper.wordsep_simple_re.split(_UNIT.sub("\xa0", text))), default=0)
 
 
-def _wrap(cell: str, width: int) -> list[str]:
-    return _Wrapper(max(1, width), break_long_words=False, break_on_hyphens=False).wrap(cell)
+def _wrap(text: str, width: int, **indents: str) -> list[str]:
+    wrapper = _Wrapper(max(1, width), break_long_words=False, break_on_hyphens=False, **indents)  # type: ignore[arg-type]
+    return [line.replace("\xa0", " ") for line in wrapper.wrap(_UNIT.sub("\xa0", text))]

@@ -1,6 +1,6 @@
 """Everything that training would do but train: the same settings, files, filters and batches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transduce.check.overlap import HeldOut, Overlap
 from transduce.check.sizes import Epoch, NetworkSize, plan_of, sizes_of
@@ -12,14 +12,13 @@ from transduce.corpus.filters import Digests, Rules
 from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
 from transduce.log import silent
-from transduce.machine import keep_memory
+from transduce.machine import keep_memory, matmul_peak
 from transduce.store import build_store
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs, write_text
 from transduce.train.prepare import Prepared, Progress, prepare
 from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
-from transduce.train.start import keep_start
 
 NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
 ANY_LENGTH = 10**6  # tokens: test data is only translated, so nothing is dropped for its length
@@ -31,6 +30,7 @@ class Operations:
 
     counted: float  # six for each parameter and target token, as the model's card says
     by_time: float | None  # Table 2's method: the predicted time × what the machine can do
+    least_hours: float | None = None  # at the machine's best rate, where no step was timed
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,34 @@ def check(
     busy = is_busy()  # before this is what keeps it busy
     keep_memory()
     notes: list[str] = []
-    keep_start(run, inputs.start, inputs.task.name)
     write_text(run, inputs, silent)
     if inputs.builtin:
         test = test or Text((run.builtin("test"),))
     data = prepare(run, config.data, inputs, notes.append, progress)
+    return _measure(run, config, inputs, test, data, notes, timed, busy, progress)
+
+
+def review(
+    run: Run, config: Config, inputs: Inputs, data: Prepared, progress: Progress
+) -> Preflight:
+    """The same of a run whose data is prepared and which is about to be trained; not timed."""
+    found = _measure(run, config, inputs, None, data, [], False, False, progress)
+    best = matmul_peak(repeat=2)
+    hours = found.operations.counted / best / 3600
+    return replace(found, operations=replace(found.operations, least_hours=hours))
+
+
+def _measure(
+    run: Run,
+    config: Config,
+    inputs: Inputs,
+    test: Text | None,
+    data: Prepared,
+    notes: list[str],
+    timed: bool,
+    busy: bool,
+    progress: Progress,
+) -> Preflight:
     config = with_vocabulary(config, data.tokenizer)
     train = data.segmentations[0]
     plan = plan_of(train, config.train)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from transduce.check.advice import warnings_of
+from transduce.check.advice import duration, hopeless_of, warnings_of
 from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
 from transduce.check.text import Example
@@ -30,6 +30,7 @@ def render(preflight: Preflight) -> str:
     """Sections of aligned numbers, then the warnings, then the verdict."""
     timing, steps = preflight.timing, f"{preflight.batching.steps:,} steps"
     when = f" would finish in about {duration(timing.hours)} on this machine" if timing else ""
+    hopeless = " That is hopeless: see the warning." if hopeless_of(preflight) else ""
     parts = [
         _counts(preflight),
         _lengths(preflight),
@@ -38,7 +39,7 @@ def render(preflight: Preflight) -> str:
         _overlap(preflight),
         render_list("Training", {**_network(preflight), **_cost(preflight)}),
         "\n".join(paragraph(f"warning: {w}", rest="  ") for w in warnings_of(preflight)),
-        paragraph(f"This would train: {steps}{when}."),
+        paragraph(f"This would train: {steps}{when}.{hopeless}"),
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -241,17 +242,3 @@ def power(number: float) -> str:
     """
     mantissa, exponent = f"{number:.1e}".split("e")
     return f"{mantissa} · 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
-
-
-def duration(hours: float) -> str:
-    """A time in words, as exact as a guess can be.
-
-    >>> duration(2.164)
-    '2 h 10 min'
-    """
-    if hours < 90 / 3600:
-        return f"{3600 * hours:.0f} s"
-    whole, minutes = divmod(round(60 * hours), 60)
-    if whole >= 48:
-        return f"{whole / 24:,.1f} days"
-    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])

@@ -95,7 +95,7 @@ def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSi
     largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))
     longest = max(plan.micro_batches, key=lambda part: max(s[part].max() for s in store.lengths))
     activations = max(_activations(network, store, part) for part in (largest, longest))
-    kept = min(max(settings.keep, settings.average), epoch.checkpoints)
+    kept = min(max(settings.keep, settings.average) + 1, epoch.checkpoints)  # and the best
     checkpoint = 3 * weights + average
     memory = Memory(
         weights=weights,

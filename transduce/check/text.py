@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from transduce.check.alignment import shifts_of
 from transduce.check.text_checks import SideName, TextChecks, Unusual
 from transduce.corpus.filters import Digests, Reason, Tally, digest_of, judge
 from transduce.corpus.noise import Kind
@@ -66,6 +67,15 @@ class FileCount:
 
 
 @dataclass(frozen=True)
+class Shifted:
+    """Pairs whose sources seem to belong to the targets `by` lines further down."""
+
+    first: str  # where
+    pairs: int
+    by: int
+
+
+@dataclass(frozen=True)
 class Survey:
     """Everything worth knowing of some text before training on it."""
 
@@ -83,6 +93,7 @@ class Survey:
     identical: int  # pairs with the same text on both sides, dropped or not
     duplicates: int  # pairs that have been there before, dropped or not
     unusual: list[Unusual]
+    shifts: list[Shifted]
     notes: list[str]  # what the reader logged
 
 
@@ -147,6 +158,7 @@ def survey(
     rules, tally, notes = store.meta.rules, Tally(), list[str]()
     number = places.before(which)
     lengths: dict[SideName, array[int]] = {"source": array("I"), "target": array("I")}
+    numbers = array("Q")  # of the pairs
     lines: Counter[int] = Counter()  # of a file
     characters: Counter[tuple[int, SideName]] = Counter()  # of a side of a file
     examples: dict[Reason, list[Example]] = {}
@@ -163,6 +175,7 @@ def survey(
     for pair, reason in judge(pairs(), rules, tally, seen):
         part = places.part(number)
         lines[part] += 1
+        numbers.append(number)
         for side in lengths:
             line: str = getattr(pair, side)
             lengths[side].append(len(line))
@@ -202,5 +215,9 @@ def survey(
         identical=identical,
         duplicates=duplicates,
         unusual=checks.found(store.tally.read, places),
+        shifts=[
+            Shifted(places(numbers[shift.first]), shift.last - shift.first + 1, shift.by)
+            for shift in shifts_of(lengths["source"], lengths["target"])
+        ],
         notes=notes,
     )

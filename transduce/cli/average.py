@@ -68,7 +68,20 @@ def average_command(
         network = build_network(config.model).to(processes.device)
         load_weights(network, state.average(paths), run_dir.checkpoints)
         inputs = read_inputs(run_dir)
-        publish(run_dir, config, inputs, data, network, what, position, processes, out, dtype, text)
+        publish(
+            run_dir,
+            config,
+            inputs,
+            data,
+            network,
+            what,
+            position,
+            processes,
+            out,
+            None,
+            dtype,
+            text,
+        )
     log(f"{out}: {what}; {count_parameters(network):,} parameters")
 
 

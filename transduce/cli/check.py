@@ -47,7 +47,7 @@ def check_command(
                 pass
     with tempfile.TemporaryDirectory(prefix="transduce-check-") as folder:
         run = Run(Path(folder))
-        settings, inputs = options.resolve_training(
+        settings, inputs, note = options.resolve_training(
             run, train, valid, task, start, preset, config, overrides
         )
         display = choose_display(settings.train.steps, first=True)
@@ -56,4 +56,6 @@ def check_command(
             found = check(run, settings, inputs, text, timing, display.preparing)
         finally:
             display.close()
+    if note:
+        options.log(note)
     click.echo(report.to_json(found) if as_json else report.render(found))

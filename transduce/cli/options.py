@@ -98,7 +98,7 @@ def settings(
             "overrides",
             multiple=True,
             metavar="SECTION.KEY=VALUE",
-            help="Override one setting.",
+            help="Override one setting; `transduce presets --settings` lists all.",
         ),
     ]
     return lambda command: _add(command, options)
@@ -106,7 +106,10 @@ def settings(
 
 def training_settings(command: Command) -> Command:
     """The same for training, where the default preset depends on the data and the run."""
-    text = 'Start from this preset [default: "base"; "builtin" for the built-in corpus].'
+    text = (
+        "tiny, small, base, big, a row of Table 3 or builtin, as `transduce presets` lists them "
+        "[default: by the number of sentence pairs]."
+    )
     return settings(None, text)(command)
 
 
@@ -181,11 +184,14 @@ def resolve_training(
     preset: str | None,
     config: Path | None,
     overrides: tuple[str, ...],
-) -> tuple["Config", "Inputs"]:
-    """The settings and the files of a run: as given, or as it was started with."""
+) -> tuple["Config", "Inputs", str]:
+    """The settings and the files of a run: as given, or as it was started with.
+
+    Also a sentence about the preset if it was chosen by the size of the data, otherwise empty.
+    """
     from dataclasses import replace
 
-    from transduce.config import resolve
+    from transduce.config import read_toml, resolve
     from transduce.errors import InputError
     from transduce.model_names import model_path
     from transduce.shapes import check_memory
@@ -206,15 +212,37 @@ def resolve_training(
     else:
         inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
     if run.config.exists() and not (preset is not None or config or overrides):
-        return read_config(run), inputs
+        return read_config(run), inputs, ""
+    chosen, note = preset, ""
     if inputs.start:
         settings = settings_from(inputs.start, preset, config, overrides)
-        check_memory(settings.model)
-        return settings, inputs
-    default = "builtin" if inputs.builtin else "base"
-    settings = resolve(default if preset is None else preset, config, overrides)
+    elif preset is None and run.begun and run.config.exists():
+        settings = resolve(read_toml(run.config), config, overrides)
+    else:
+        if chosen is None:
+            chosen, note = choose_preset(run, inputs)
+        settings = resolve(chosen, config, overrides)
     check_memory(settings.model)
-    return settings, inputs
+    return settings, inputs, note
+
+
+def choose_preset(run: "Run", inputs: "Inputs") -> tuple[str, str]:
+    """The preset for the size of the data, and a sentence that says so."""
+    from transduce.config import LARGEST_CORPUS, preset_for
+    from transduce.tasks import TRANSLATION
+    from transduce.train.inputs import count_examples
+
+    if inputs.builtin:
+        return "builtin", ""
+    if inputs.task.name != TRANSLATION.name:
+        return "base", ""
+    most = max(LARGEST_CORPUS.values())
+    pairs = count_examples(run, inputs, most + 1)
+    if pairs is None:
+        return "small", "no --preset given: small, as the size of standard input is not known"
+    name = preset_for(pairs)
+    size = f"more than {most:,}" if pairs > most else f"{pairs:,}"
+    return name, f"no --preset given: {name}, which suits {size} pairs (`transduce presets`)"
 
 
 def decoding(command: Command) -> Command:

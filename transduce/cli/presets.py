@@ -29,28 +29,32 @@ def presets_command(name: str | None, all_settings: bool, as_json: bool) -> None
 
 def _presets() -> str:
     """Two tables: networks of different sizes, and the variations of Table 3."""
-    from transduce.config import LARGEST_CORPUS, TABLE_3, resolve
+    from transduce.config import LARGEST_CORPUS, PRESETS, TABLE_3, resolve
     from transduce.shapes import parameter_count, parameter_shapes
     from transduce.table import paragraph, render_table
 
     use = {name: f"≤ {most:,} pairs" for name, most in LARGEST_CORPUS.items()}
-    use |= {"builtin": "built-in corpus", "base": "larger corpora", "big": "--preset big"}
+    use |= {"builtin": "built-in corpus", "base": "larger corpora", "fine-tuning": "--from MODEL"}
+    names = [*LARGEST_CORPUS, "base", "big"]
+    names += [name for name in PRESETS if name not in TABLE_3 and name not in names]
     rows = []
-    for name in ("builtin", *LARGEST_CORPUS, "base", "big"):
+    for name in names:
         config = resolve(name)
         model, parameters = config.model, parameter_count(parameter_shapes(config.model))
-        sizes = (model.d_model, model.d_ff, model.n_heads, model.n_layers, config.data.vocab_size)
-        millions = f"{parameters / 1e6:.1f} M"
-        rows.append((name, use[name], *map(str, sizes), millions, f"{config.train.steps:,}"))
-    headings = ("preset", "chosen for", "d_model", "d_ff", "heads", "layers", "vocab")
-    table = render_table("Presets", (*headings, "weights", "steps"), "<<>>>>>>>", rows)
+        sizes = (model.d_model, model.d_ff, model.n_layers, config.data.vocab_size)
+        network = (*map(str, sizes), f"{parameters / 1e6:.1f} M")
+        if name == "fine-tuning":  # the network is that of the model
+            network = ("",) * len(network)
+        rows.append((name, use.get(name, f"--preset {name}"), *network, f"{config.train.steps:,}"))
+    headings = ("preset", "chosen for", "d_model", "d_ff", "layers", "vocab")
+    table = render_table("Presets", (*headings, "weights", "steps"), "<<>>>>>>", rows)
     others = [
         (
             name,
             ", ".join(f"{key} {value}" for part in changes.values() for key, value in part.items()),
         )
         for name, changes in TABLE_3.items()
-        if name not in use
+        if name not in names
     ]
     variations = render_table("Rows of Table 3, as differences from base", ("", ""), "<<", others)
     note = paragraph(

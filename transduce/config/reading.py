@@ -13,16 +13,21 @@ LARGEST_FILE = 2**20  # bytes of a settings file
 
 
 def resolve(
-    preset_name: str = "base", file: Path | None = None, overrides: Iterable[str] = ()
+    start: str | Difference = "base", file: Path | None = None, overrides: Iterable[str] = ()
 ) -> Config:
-    """The settings of a preset, overridden by a TOML file and by `section.key=value` items."""
-    return config_of(given_settings(preset_name, file, overrides))
+    """The settings of a preset, overridden by a TOML file and by `section.key=value` items.
+
+    Instead of the name of a preset, `start` may be settings themselves.
+    """
+    return config_of(given_settings(start, file, overrides))
 
 
-def given_settings(preset_name: str, file: Path | None, overrides: Iterable[str]) -> Difference:
+def given_settings(
+    start: str | Difference, file: Path | None, overrides: Iterable[str]
+) -> Difference:
     """The same as nested dictionaries, without the defaults."""
     values: dict[str, dict[str, Any]] = {}
-    differences = [preset(preset_name)]
+    differences = [preset(start) if isinstance(start, str) else start]
     if file is not None:
         differences.append(read_toml(file))
     differences.extend(parse_override(item) for item in overrides)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +214,16 @@ def _generate(file: Path, split: grammar.Split, log: Log, reverse: bool = False)
     with atomic.file(file) as aside, aside.open("w", encoding="utf-8") as stream:
         for pair in grammar.sentences(split, BUILTIN[split], seed=0):
             stream.write("\t".join(reversed(pair) if reverse else pair) + "\n")
+
+
+def count_examples(run: Run, inputs: Inputs, most: int) -> int | None:
+    """The number of training examples, counted up to `most`; None if they are on standard input."""
+    generated, total = {file(run) for file in GENERATED.values()}, 0
+    for corpus in inputs.train:
+        if run.stdin in corpus.text.files:
+            return None
+        if generated & set(corpus.text.files):
+            total += BUILTIN["train"]
+        else:
+            total += sum(1 for _ in islice(inputs.task.read(corpus.text), most - total))
+    return total

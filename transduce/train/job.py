@@ -1,20 +1,26 @@
 """`transduce train`: everything between text files and a model directory."""
 
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 from transduce.config import Config, TrainConfig
+from transduce.directory import verify_checksums
 from transduce.errors import ModelError
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
+from transduce.search import PAPER
 from transduce.train import state
 from transduce.train.inputs import Inputs, write_inputs, write_text
 from transduce.train.loop import Trainer
-from transduce.train.prepare import prepare, reopen
+from transduce.train.prepare import Prepared, Progress, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, choose_display, clock
 from transduce.train.publish import described, publish
 from transduce.train.run import (
+    CHECKPOINT_FILES,
     Run,
+    best_checkpoint,
     check_same_settings,
     numbered,
     read_metrics,
@@ -23,9 +29,19 @@ from transduce.train.run import (
 )
 from transduce.train.start import keep_start
 from transduce.train.state import Position
+from transduce.train.validate import ValidationScores
+
+# What to tell the user of a new run before it begins, once its data is prepared.
+Review = Callable[[Run, Config, Inputs, Prepared, Progress], list[str]]
 
 
-def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> int | None:
+def train_run(
+    run: Run,
+    config: Config,
+    inputs: Inputs,
+    stop: StopSignal,
+    review: Review = lambda *_: [],
+) -> int | None:
     """Trains a run to its end, continuing from its last checkpoint; or returns the step at which a
     signal stopped it.
     """
@@ -34,7 +50,10 @@ def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> int
         display = choose_display(config.train.steps, processes.first)
         try:
             with run.locked() if processes.first else nullcontext():
-                if processes.from_first(lambda: _prepare(run, config, inputs, display)) == READY:
+                if (
+                    processes.from_first(lambda: _prepare(run, config, inputs, display, review))
+                    == READY
+                ):
                     return _train(run, config, processes, display, stop, inputs)
         finally:
             display.close()
@@ -44,7 +63,7 @@ def train_run(run: Run, config: Config, inputs: Inputs, stop: StopSignal) -> int
 READY, FINISHED = "ready", "finished"
 
 
-def _prepare(run: Run, config: Config, inputs: Inputs, display: Display) -> str:
+def _prepare(run: Run, config: Config, inputs: Inputs, display: Display, review: Review) -> str:
     """Prepares the data; a finished run is not changed."""
     check_same_settings(run, config)
     keep_start(run, inputs.start, inputs.task.name)
@@ -53,7 +72,10 @@ def _prepare(run: Run, config: Config, inputs: Inputs, display: Display) -> str:
         write_text(run, inputs, display.log)
         write_inputs(run, inputs)
     if not finished or run.data.exists():
-        prepare(run, config.data, inputs, display.log, display.preparing)
+        data = prepare(run, config.data, inputs, display.log, display.preparing)
+        if not run.begun:
+            for message in review(run, config, inputs, data, display.preparing):
+                display.log(message)
     if not finished:
         return READY
     more = "train.steps" if finished.step >= config.train.steps else "train.patience"
@@ -104,23 +126,62 @@ def _train(
 
 
 def finish(trainer: Trainer, inputs: Inputs) -> None:
-    """Writes RUN/model: the average of the last checkpoints, or the EMA if `train.ema` is set."""
+    """Writes RUN/model: the average of the last checkpoints, or the EMA if `train.ema` is set.
+
+    If the last or the best checkpoint has better scores than these, it is written instead.
+    """
     run, config, processes = trainer.run, trainer.config, trainer.processes
-    display, network, position = trainer.display, trainer.learner.model, trainer.position
+    display, position, ema = trainer.display, trainer.position, bool(trainer.learner.average)
     display.doing("averaging and scoring the model")
-    weights, name = trainer.learner.average, "moving average"
-    if not weights:
-        last, folder = config.train.average, run.checkpoints
-        names = processes.from_first(
-            lambda: " ".join(path.name for path in state.usable(folder, last, display.log))
-        )
-        paths = [folder / name for name in names.split()]
-        weights, name = state.average(paths), described(paths)
-    trainer.put(weights)
-    scores = publish(
-        run, config, inputs, trainer.data, network, name, position, processes, run.model
+    last, folder = 1 if ema else config.train.average, run.checkpoints
+    names = processes.from_first(
+        lambda: " ".join(path.name for path in state.usable(folder, last, display.log))
     )
-    assert scores
+    paths = [folder / name for name in names.split()]
+    name = "moving average" if ema else described(paths)
+    weights = dict(trainer.learner.average) if ema else state.average(paths)
+    trainer.put(weights)
+    scores, what = trainer.score(PAPER), name
     trainer.log_scores(name, scores)
-    trainer.record(event="final", what=name, **scores.entry())
+    for path in _others(trainer, paths):
+        if better := _better(trainer, path, ema, scores):
+            weights, scores = state.weights_at(path, ema), better
+            what = f"checkpoint of step {state.step_of(path):,}, better than the {name}"
+            trainer.log_scores(f"step {state.step_of(path):,}", scores)
+    if what != name:
+        display.log(f"the model is the {what} on the validation data")
+    trainer.put(weights)
+    network = trainer.learner.model
+    publish(
+        run, config, inputs, trainer.data, network, what, position, processes, run.model, scores
+    )
+    trainer.record(event="final", what=what, **scores.entry())
     display.log(f"{run.model}: ready, after {clock(position.seconds)} of training")
+
+
+def _others(trainer: Trainer, averaged: list[Path]) -> list[Path]:
+    """The checkpoints that the average is compared with: the last one and the best of all."""
+    folder, last = trainer.run.checkpoints, [path.name for path in averaged[-1:]]
+
+    def best() -> str:
+        path = best_checkpoint(trainer.run)
+        with suppress(*state.UNUSABLE):
+            if path is not None:
+                verify_checksums(path, CHECKPOINT_FILES)
+                return path.name
+        return ""
+
+    names = dict.fromkeys([*last, *trainer.processes.from_first(best).split()])
+    return [folder / name for name in names if [folder / name] != averaged]
+
+
+def _better(
+    trainer: Trainer, path: Path, ema: bool, scores: ValidationScores
+) -> ValidationScores | None:
+    """The scores of a checkpoint if they are better than these."""
+    trainer.put(state.weights_at(path, ema))
+    if trainer.score(decode=False).nll >= scores.nll:
+        return None
+    found = trainer.score(PAPER)
+    answer = trainer.processes.from_first(lambda: str(found.beats(scores)))
+    return found if answer == str(True) else None

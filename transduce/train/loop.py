@@ -22,7 +22,7 @@ from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes, StopSignal
 from transduce.train.progress import Display, Report, TensorBoard
-from transduce.train.run import Metrics, Run
+from transduce.train.run import Metrics, Run, best_checkpoint
 from transduce.train.start import start_of
 from transduce.train.state import Learner, Position
 from transduce.train.validate import ValidationScores, validate
@@ -245,9 +245,9 @@ class Trainer:
         if patience is not None and self.position.stale >= patience:
             self.display.log(f"no improvement in {patience} validations: stopping here")
 
-    def score(self, search: Search = GREEDY) -> ValidationScores:
-        """Scores the current weights on the validation data."""
-        sentences = self.config.train.bleu_sentences
+    def score(self, search: Search = GREEDY, decode: bool = True) -> ValidationScores:
+        """Scores the current weights on the validation data; without `decode`, perplexity only."""
+        sentences = self.config.train.bleu_sentences if decode else 0
         return validate(self.learner.model, self.data, sentences, self.processes, search)
 
     @contextmanager
@@ -274,7 +274,8 @@ class Trainer:
         if self.processes.first:
             state.save(self.run.checkpoints, self.learner, self.position, scheduled)
             settings = self.config.train
-            state.prune(self.run.checkpoints, max(settings.keep, settings.average))
+            keep = max(settings.keep, settings.average)
+            state.prune(self.run.checkpoints, keep, best_checkpoint(self.run))
 
     def record(self, **entry: object) -> None:
         if self.metrics is not None and self.board is not None:

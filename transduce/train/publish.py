@@ -1,12 +1,19 @@
 """§6.1: the averaged checkpoints of a run are scored and written as a model directory."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
+
+import torch
 
 from transduce.config import Config
 from transduce.corpus.reading import File
 from transduce.directory import DType, write_model
+from transduce.directory.network import load_weights, weights_of
+from transduce.directory.weights import pack, unpack
+from transduce.log import count
 from transduce.model import Network, count_parameters
 from transduce.search import PAPER
 from transduce.shortlist import FILE as SHORTLIST
@@ -36,19 +43,22 @@ def publish(
     position: Position,
     processes: Processes,
     directory: Path,
+    scores: ValidationScores | None = None,
     dtype: DType = "float32",
     note: str = "",
 ) -> ValidationScores | None:
-    """Scores a network on the validation data, if there is any, and writes a model directory.
+    """Writes a model directory, with the scores of the network on the validation data.
 
-    `weights` describes how the weights were made, for the card; `note` is appended to the card.
+    `scores` are computed here, of the weights as they are stored, unless they are given or there is
+    no data. `weights` describes how the weights were made, for the card; `note` is appended to it.
     """
-    scores = None
-    if data:
-        scores = validate(network, data, config.train.bleu_sentences, processes, PAPER)
+    if data and scores is None:
+        with _stored(network, dtype):
+            scores = validate(network, data, config.train.bleu_sentences, processes, PAPER)
     if processes.first:
         name, parameters = run.directory.resolve().name, count_parameters(network)
-        card = write_card(name, parameters, config, inputs, data, position, weights, scores)
+        how = weights if dtype == "float32" else f"{weights}, stored as {dtype}"
+        card = write_card(name, parameters, config, inputs, data, position, how, scores)
         write_model(
             directory,
             network,
@@ -65,10 +75,22 @@ def publish(
     return scores
 
 
+@contextmanager
+def _stored(network: Network, dtype: DType) -> Iterator[None]:
+    """Temporarily rounds the weights to those that are stored."""
+    exact = {name: weight.clone() for name, weight in weights_of(network).items()}
+    rounded = unpack(pack({name: weight.cpu().numpy() for name, weight in exact.items()}, dtype))
+    load_weights(network, {name: torch.from_numpy(w) for name, w in rounded.items()}, Path())
+    try:
+        yield
+    finally:
+        load_weights(network, exact, Path())
+
+
 def described(checkpoints: list[Path]) -> str:
     """A description of the average of these checkpoints, for the card."""
     steps = ", ".join(f"{step_of(path):,}" for path in checkpoints)
-    return f"mean of {len(checkpoints)} checkpoint{'s' * (len(checkpoints) > 1)} (steps {steps})"
+    return f"mean of {count(len(checkpoints), 'checkpoint')} (steps {steps})"
 
 
 def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:

@@ -220,10 +220,10 @@ def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) 
     return found[0] if found else None
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Deletes all checkpoints but the newest and the last `keep` scheduled ones."""
+def prune(folder: Path, keep: int, best: Path | None = None) -> None:
+    """Deletes all checkpoints but the newest, the best and the last `keep` scheduled ones."""
     paths = numbered(folder)
-    kept = scheduled(folder)[-keep:]
+    kept = [*scheduled(folder)[-keep:], best]
     for path in paths[:-1]:
         if path not in kept:
             shutil.rmtree(path, ignore_errors=True)
@@ -261,6 +261,14 @@ def usable(folder: Path, last: int, log: Log) -> list[Path]:
         except UNUSABLE as error:
             log(f"{error}; it is left out")
     return found[::-1]
+
+
+def weights_at(path: Path, ema: bool) -> dict[str, Tensor]:
+    """The weights of a checkpoint, or their exponential moving average."""
+    if not ema:
+        return read_weights(path / "model.safetensors")
+    moments = read_weights(path / "optimiser.safetensors").items()
+    return {name.removeprefix("ema."): mean for name, mean in moments if name.startswith("ema.")}
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:

@@ -28,6 +28,11 @@ class ValidationScores:
     def perplexity(self) -> float:
         return math.exp(min(self.nll, 700))
 
+    def beats(self, other: "ValidationScores") -> bool:
+        """Whether the perplexity is better and the main metric, if there is one, is not worse."""
+        values = [next(iter(scores.metrics.values()), 0.0) for scores in (self, other)]
+        return self.nll < other.nll and values[0] >= values[1]
+
     def entry(self) -> dict[str, float]:
         """For metrics.jsonl."""
         metrics = {metric.name: value for metric, value in self.metrics.items()}
