@@ -320,11 +320,13 @@ def setting_names() -> list[str]:
 def unknown_setting(name: str) -> ConfigError:
     """Suggests a setting whose name after the section is similar, first of the same section."""
     section, _, key = name.partition(".")
-    known = sorted(setting_names(), key=lambda setting: setting.startswith(f"{section}."))
-    keys = {setting.partition(".")[2]: setting for setting in known}
-    close = difflib.get_close_matches(key, keys, n=1, cutoff=0.61)  # not vocab for batch_size
-    hint = f"did you mean {keys[close[0]]}?" if close else "`transduce presets --settings` has all"
-    return ConfigError(f"unknown setting {name}; {hint}")
+    known = setting_names()
+    for names in ([k for k in known if k.startswith(f"{section}.")], known):
+        keys = {setting.partition(".")[2]: setting for setting in names}
+        close = difflib.get_close_matches(key, keys, n=1, cutoff=0.61)  # not vocab for batch_size
+        if close:
+            return ConfigError(f"unknown setting {name}; did you mean {keys[close[0]]}?")
+    return ConfigError(f"unknown setting {name}; `transduce presets --settings` has all")
 
 
 def _sentence(section: str, error: ValidationError) -> str:
