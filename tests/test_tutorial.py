@@ -1,8 +1,10 @@
-"""docs/tutorial.md, with its commands, and docs/library.py run on a small corpus."""
+"""The commands of two pages of docs/, and docs/library.py, run on a small corpus."""
 
+import json
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +16,17 @@ from test_docs import QUICKLY, succeed
 DOCS = Path(__file__).parents[1] / "docs"
 TUTORIAL = (DOCS / "tutorial.md").read_text("utf-8")
 HELD_OUT = 20  # instead of 200 sentences
+
+
+def commands_of(page: str) -> list[str]:
+    return [
+        line for block in re.findall(r"```sh\n(.+?)```", page, re.S) for line in block.splitlines()
+    ]
+
+
 COMMANDS = [
     line.replace(" 200 ", f" {HELD_OUT} ").replace("+201", f"+{HELD_OUT + 1}")
-    for block in re.findall(r"```sh\n(.+?)```", TUTORIAL, re.S)
-    for line in block.splitlines()
+    for line in commands_of(TUTORIAL)
 ]
 
 
@@ -67,6 +76,35 @@ def test_the_commands_of_the_tutorial_work_one_after_the_other(
         assert "```python" in Path(name, "README.md").read_text("utf-8")
     for block in re.findall(r"```python\n(.+?)```", TUTORIAL, re.S):
         exec(block, {})
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="the recipe filters with jq")
+def test_the_commands_of_back_translation_work_one_after_the_other(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    """Models of a few steps write nonsense, so that the filter has to let it pass."""
+    monkeypatch.chdir(tmp_path)
+    lines = pairs(150, "train", seed=3)
+    Path("real.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in lines), "utf-8")
+    Path("mono.de").write_text("".join(f"{b}\n" for _, b in pairs(12, "train", 4)), "utf-8")
+    for line in commands_of((DOCS / "training-data.md").read_text("utf-8")):
+        run_command(line.replace(".flags == [] and ", "").replace("> -2)", "> -99)"), capsys)
+        if line.startswith("jq"):
+            synthetic = map(json.loads, Path("synthetic.jsonl").read_text("utf-8").splitlines())
+            mono = Path("mono.de").read_text("utf-8").splitlines()
+            assert [item["target"] for item in synthetic] == mono
+            # a bad translation and a flagged one are left out
+            items = [
+                {"text": "a", "translation": "b", "flags": flags, "token_scores": [score, 0]}
+                for flags, score in (([], -1), ([], -9), (["loop"], -1))
+            ]
+            text = "".join(json.dumps(item) + "\n" for item in items)
+            done = subprocess.run(
+                shlex.split(line)[:3], input=text, capture_output=True, text=True, check=True
+            )
+            assert done.stdout == '{"source":"b","target":"a"}\n'
+    card = Path("en-de", "model", "card.md").read_text("utf-8")
+    assert "synthetic.jsonl (weight 0.5, tag <bt>); 12 pairs read" in card
 
 
 def test_the_library_script_shows_what_the_bundled_model_computes(capsys) -> None:
