@@ -111,7 +111,7 @@ def describe(hopeless: Hopeless, found: Preflight) -> str:
     return f"this run is hopeless: {' and '.join(reasons)}; {advice}"
 
 
-def _work(config: Config) -> float:
+def _work(config: Config) -> int:
     """About proportional to the operations of a training."""
     tokens = config.train.tokens_per_batch * config.train.accumulate
     return config.train.steps * tokens * parameter_count(parameter_shapes(config.model))

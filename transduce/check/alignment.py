@@ -33,14 +33,14 @@ def shifts_of(sources: Sequence[int], targets: Sequence[int]) -> list[Shift]:
     """Where the lengths of the sentences, in characters, show that files are shifted."""
     source, target = (np.log1p(np.asarray(lengths, float)) for lengths in (sources, targets))
     count = len(source)
+    starts = range(0, max(count - FEWEST + 1, 0), BLOCK)  # the last block may be longer
     found: list[Shift] = []
-    for first in range(0, max(count - FEWEST, 0) + 1, BLOCK):
-        last = min(first + BLOCK, count) - 1
-        by = _shift(source, target, first, last + 1) if last - first + 1 >= FEWEST else 0
+    for first, end in zip(starts, [*starts[1:], count], strict=False):
+        by = _shift(source, target, first, end)
         if by and found and (found[-1].last, found[-1].by) == (first - 1, by):
-            found[-1] = Shift(found[-1].first, last, by)
+            found[-1] = Shift(found[-1].first, end - 1, by)
         elif by:
-            found.append(Shift(first, last, by))
+            found.append(Shift(first, end - 1, by))
     return found
 
 
@@ -50,7 +50,7 @@ def _shift(source: np.ndarray, target: np.ndarray, first: int, end: int) -> int:
     def correlation(by: int) -> float:
         low, high = max(first, first - by, 0), min(end, end - by)
         a, b = source[low:high], target[low + by : high + by]
-        if a.std() == 0 or b.std() == 0:
+        if min(np.ptp(a), np.ptp(b)) == 0:  # all are equally long
             return 0.0
         return math.atanh(min(max(float(np.corrcoef(a, b)[0, 1]), -0.999), 0.999))
 
