@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from transduce.cli import main
-from transduce.log import count
+from transduce.log import plural
 from transduce.train import progress as shown
 from transduce.train.progress import AROUND, LiveDisplay, PlainDisplay, Report
 
@@ -175,4 +175,4 @@ def test_evaluation_counts_sentences(terminal, tmp_path) -> None:
     ],
 )
 def test_a_noun_is_plural_unless_there_is_one(number, noun, text) -> None:
-    assert count(number, noun) == text
+    assert plural(number, noun) == text

@@ -10,6 +10,7 @@ from typing import Any
 from transduce.corpus.filters import Reason, Tally
 from transduce.directory import read_json, verify_checksums
 from transduce.errors import ConfigError, InputError, ModelError
+from transduce.log import plural
 from transduce.store import Store
 from transduce.table import render_list
 from transduce.tasks import TASKS
@@ -183,7 +184,9 @@ def _state(history: History) -> list[str]:
         now,
     ]
     if history.rollbacks:
-        lines.append(f"{history.rollbacks} rollbacks: a loss, gradient or weight was not finite")
+        lines.append(
+            f"{plural(history.rollbacks, 'rollback')}: a loss, gradient or weight was not finite"
+        )
     return lines
 
 

@@ -9,13 +9,12 @@ def silent(_message: str) -> None:
     """Logs nothing."""
 
 
-def count(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """A number and a noun in singular or plural.
 
-    >>> count(1, "line"), count(2000, "pair"), count(2, "entry")
+    >>> plural(1, "line"), plural(2000, "pair"), plural(2, "entry")
     ('1 line', '2,000 pairs', '2 entries')
     """
     if number == 1:
         return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {plural}"
+    return f"{number:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")

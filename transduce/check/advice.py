@@ -6,7 +6,7 @@ from transduce.check.overlap import RUN, Overlap
 from transduce.check.preflight import Preflight
 from transduce.check.vocabulary import RARE
 from transduce.config import LARGEST_CORPUS, Config, TrainConfig, preset_for, resolve
-from transduce.log import count
+from transduce.log import plural
 from transduce.machine import memory
 from transduce.shapes import parameter_count, parameter_shapes
 
@@ -30,8 +30,8 @@ def warnings_of(found: Preflight) -> list[str]:
     warnings = []
     for name, survey in found.corpora.items():
         warnings += [
-            f"{name} data: {count(shift.pairs, 'pair')} from {shift.first} on look shifted: each "
-            f"source seems to belong to the target {count(abs(shift.by), 'line')} further "
+            f"{name} data: {plural(shift.pairs, 'pair')} from {shift.first} on look shifted: each "
+            f"source seems to belong to the target {plural(abs(shift.by), 'line')} further "
             f"{'down' if shift.by > 0 else 'up'}; look for a missing or an extra line"
             for shift in survey.shifts
         ]

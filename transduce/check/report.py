@@ -9,6 +9,7 @@ from transduce.check.overlap import RUN
 from transduce.check.preflight import Preflight
 from transduce.check.text import Example
 from transduce.check.vocabulary import RARE
+from transduce.log import plural
 from transduce.table import paragraph, render_list, render_table, terminal_width
 from transduce.train.run import flat
 
@@ -28,7 +29,7 @@ def to_json(preflight: Preflight) -> str:
 
 def render(preflight: Preflight) -> str:
     """Sections of aligned numbers, then the warnings, then the verdict."""
-    timing, steps = preflight.timing, f"{preflight.batching.steps:,} steps"
+    timing, steps = preflight.timing, plural(preflight.batching.steps, "step")
     when = f" would finish in about {duration(timing.hours)} on this machine" if timing else ""
     hopeless = " That is hopeless: see the warning." if hopeless_of(preflight) else ""
     parts = [
@@ -209,8 +210,8 @@ def _cost(preflight: Preflight) -> dict[str, list[str]]:
         parts = "" if timing.share_timed == 1 else "parts of "
         lines["time"] = [
             f"{timing.seconds_per_step:,.2f} s a step, {timing.tokens_per_second:,.0f} target "
-            f"tokens/s, measured on {parts}{timing.steps_timed} steps ({timing.device}, "
-            f"{timing.threads} threads)",
+            f"tokens/s, measured on {parts}{plural(timing.steps_timed, 'step')} ({timing.device}, "
+            f"{plural(timing.threads, 'thread')})",
             f"{duration(timing.hours)} for all steps; validation comes on top",
         ]
         if timing.busy:

@@ -57,7 +57,7 @@ def average_command(
         why = ": none is intact and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:
-        log(f"{len(paths)} checkpoints are usable, not {last}: all are averaged")
+        log(f"usable checkpoints: {len(paths)}, not {last}; all are averaged")
     config, data = read_config(run_dir), None
     try:
         data = reopen(run_dir)

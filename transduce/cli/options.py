@@ -229,6 +229,7 @@ def resolve_training(
 def choose_preset(run: "Run", inputs: "Inputs") -> tuple[str, str]:
     """The preset for the size of the data, and a sentence that says so."""
     from transduce.config import LARGEST_CORPUS, preset_for
+    from transduce.log import plural
     from transduce.tasks import TRANSLATION
     from transduce.train.inputs import count_examples
 
@@ -241,8 +242,8 @@ def choose_preset(run: "Run", inputs: "Inputs") -> tuple[str, str]:
     if pairs is None:
         return "small", "no --preset given: small, as the size of standard input is not known"
     name = preset_for(pairs)
-    size = f"more than {most:,}" if pairs > most else f"{pairs:,}"
-    return name, f"no --preset given: {name}, which suits {size} pairs (`transduce presets`)"
+    size = f"more than {most:,} pairs" if pairs > most else plural(pairs, "pair")
+    return name, f"no --preset given: {name}, which suits {size} (`transduce presets`)"
 
 
 def decoding(command: Command) -> Command:

@@ -1,6 +1,7 @@
 """`transduce score`: log-probabilities of given translations."""
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,10 @@ from transduce.cli.options import as_json, decoding, length_penalty_options, log
 
 if TYPE_CHECKING:
     from transduce.search import Search
+    from transduce.translate.translator import Translator
 
 FILE = click.Path(path_type=Path, allow_dash=True)
+COLUMNS = ("log_prob", "per_token", "perplexity", "score")
 
 
 @click.command("score", short_help="The log-probability of given translations.")
@@ -19,6 +22,11 @@ FILE = click.Path(path_type=Path, allow_dash=True)
 @click.argument("tgt", type=FILE)
 @decoding
 @length_penalty_options
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Print the names of the columns first [default: on a terminal].",
+)
 @as_json
 def score_command(
     src: Path,
@@ -30,14 +38,16 @@ def score_command(
     batch_size: int,
     alpha: float,
     penalty: str,
+    header: bool | None,
     as_json: bool,
 ) -> None:
     """Score each line of TGT as the translation of the same line of SRC.
 
-    Prints the sum of the tokens' log-probabilities (EOS included), their mean, the perplexity, and
-    the score that search uses, which is the sum divided by the length penalty; tab-separated, or
-    with --json as objects with the log-probability of each token. For a line that is too long for
-    the model it prints nan, or in JSON null and the flag "length".
+    Prints four columns, separated by tabs: log_prob, the sum of the tokens' log-probabilities, EOS
+    included; per_token, their mean; perplexity; and score, which search uses, the sum divided by
+    the length penalty. With --json they are named, and token_scores has the natural logarithm of
+    the probability of each of the tokens given the source and the tokens before it, that of EOS
+    last. For a line too long for the model it prints nan, or in JSON null and the flag "length".
     """
     from transduce.corpus.reading import read_pairs
     from transduce.search import Search
@@ -48,6 +58,8 @@ def score_command(
     translator = open_translator(model, engine, device, compute)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     total, count, unscored = 0.0, 0, 0
+    if not as_json and (sys.stdout.isatty() if header is None else header):
+        click.echo("\t".join(COLUMNS))
     for some in chunks(pairs, CHUNK):
         scored = translator.score([p.source for p in some], [p.target for p in some], batch_size)
         for pair, log_probs in zip(some, scored, strict=True):
@@ -56,6 +68,7 @@ def score_command(
             unscored += log_probs is None
             if as_json:
                 line = {"text": pair.source, "translation": pair.target, **entry}
+                line["tokens"] = _tokens(translator, pair.target) if log_probs else []
                 line["token_scores"] = list(log_probs or ())
                 line["flags"] = ["length"] if log_probs is None else []
                 click.echo(json_line(line))
@@ -72,11 +85,16 @@ def _entry(log_probs: tuple[float, ...] | None, search: "Search") -> dict[str, A
     from transduce.search import length_penalty
 
     if log_probs is None:
-        return dict.fromkeys(("log_prob", "per_token", "perplexity", "score"))
+        return dict.fromkeys(COLUMNS)
     log_prob = sum(log_probs)
-    return {
-        "log_prob": log_prob,
-        "per_token": log_prob / len(log_probs),
-        "perplexity": math.exp(min(-log_prob / len(log_probs), 700)),
-        "score": log_prob / length_penalty(len(log_probs), search),
-    }
+    mean = log_prob / len(log_probs)
+    score = log_prob / length_penalty(len(log_probs), search)
+    values = log_prob, mean, math.exp(min(-mean, 700)), score
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _tokens(translator: "Translator", text: str) -> list[str]:
+    from transduce.translate.lines import clean
+
+    (ids,) = translator.tokenizer.encode_targets([clean(text)])
+    return [translator.tokenizer.target_vocabulary[i] for i in ids]

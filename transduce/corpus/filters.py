@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 from transduce.corpus.pair import Example, Pair
 from transduce.errors import InputError
+from transduce.log import plural
 
 Reason = Literal["empty", "identical", "length ratio", "duplicate", "too long"]
 
@@ -40,7 +41,7 @@ class Tally:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
-        kept = f"{self.read:,} pairs read, {self.kept:,} kept"
+        kept = f"{plural(self.read, 'pair')} read, {self.kept:,} kept"
         return f"{kept}; dropped: {reasons}" if reasons else kept
 
 

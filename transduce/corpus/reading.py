@@ -23,7 +23,7 @@ from typing import IO, Literal
 
 from transduce.corpus.pair import Pair
 from transduce.errors import InputError
-from transduce.log import Log, silent
+from transduce.log import Log, plural, silent
 
 File = Path | str  # "-" is standard input
 Format = Literal["tsv", "jsonl"]
@@ -213,7 +213,7 @@ def _unequal(sources: TextFile, targets: TextFile) -> InputError:
     if Path(names[0]).name != Path(names[1]).name:
         names = [Path(name).name for name in names]
     return InputError(
-        f"{names[0]} has {shorter.number:,} lines but {names[1]} has {longer.number:,}: "
+        f"{names[0]} has {plural(shorter.number, 'line')} but {names[1]} has {longer.number:,}: "
         "the files must be line-aligned"
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from transduce import atomic
 from transduce.directory import read_json, sha256
 from transduce.evaluate.report import NAMES, Evaluation
+from transduce.log import plural
 from transduce.search import Search
 
 
@@ -27,7 +28,7 @@ def section(evaluation: Evaluation, search: Search) -> str:
     """The scores as a Markdown list."""
     scores = evaluation.scores
     how = f"beam {search.beam}, α {search.alpha:g}, engine {evaluation.output.engine}"
-    lines = [f"{scores.sentences:,} sentences, {how}:\n"]
+    lines = [f"{plural(scores.sentences, 'sentence')}, {how}:\n"]
     for key, name in NAMES.items():
         score = getattr(scores, key)
         lines.append(f"- {name} {score.value:.2f} (`{score.signature}`)")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from transduce.corpus.reading import STDIN, File, TextFile, read_lines
 from transduce.errors import InputError
-from transduce.log import Log, silent
+from transduce.log import Log, plural, silent
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def read_inputs(
             raise InputError(f"{file} is empty: it needs one sentence per line")
         if len(lines) != len(sources):
             raise InputError(
-                f"{source} has {len(sources):,} lines but {file} has {len(lines):,}: "
+                f"{source} has {plural(len(sources), 'line')} but {file} has {len(lines):,}: "
                 "the files must be line-aligned"
             )
     return TestSet(

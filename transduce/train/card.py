@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from transduce.config import Config, DataConfig
+from transduce.log import plural
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, described
@@ -48,8 +49,9 @@ def write_card(
         *dropout_lines(config.data),
         f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",
         "## Training\n",
-        f"- {position.step:,} steps of about {settings.tokens_per_batch * settings.accumulate:,} "
-        f"tokens per side, {position.tokens:,} target tokens, {position.epoch} complete epochs",
+        f"- {plural(position.step, 'step')} of about "
+        f"{settings.tokens_per_batch * settings.accumulate:,} tokens per side, "
+        f"{position.tokens:,} target tokens, {plural(position.epoch, 'complete epoch')}",
         f"- {clock(position.seconds)} of training",
         f"- {position.operations:.2e} floating-point operations in matrix products",
         f"- weights: {weights}",
@@ -61,7 +63,7 @@ def write_card(
             f"- perplexity {scores.perplexity:.3f} per token, without label smoothing",
         ]
         for metric, value in scores.metrics.items():
-            notes = [metric.method, f"{how}, the first {scores.sentences} sentences"]
+            notes = [metric.method, f"{how}, the first {plural(scores.sentences, 'sentence')}"]
             lines.append(f"- {metric.text(value)} ({'; '.join(filter(None, notes))})")
     if inputs.task.name == TRANSLATION.name:
         lines += ["\n## Flags of its translations\n", *flag_list()]

@@ -7,6 +7,7 @@ from pathlib import Path
 from transduce.config import Config, TrainConfig
 from transduce.directory import verify_checksums
 from transduce.errors import ModelError
+from transduce.log import plural
 from transduce.machine import keep_memory
 from transduce.model import count_parameters
 from transduce.search import PAPER
@@ -115,7 +116,7 @@ def _train(
     try:
         display.log(
             f"{count_parameters(trainer.learner.model):,} parameters, vocabulary "
-            f"{data.tokenizer.vocab_size:,}, {len(data.train):,} training pairs"
+            f"{data.tokenizer.vocab_size:,}, {plural(len(data.train), 'training pair')}"
         )
         if not trainer.train(stop):
             return trainer.position.step

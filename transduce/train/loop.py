@@ -12,7 +12,7 @@ from transduce.batches import Batching, Indices, target_tokens
 from transduce.config import Config
 from transduce.directory.network import load_weights
 from transduce.errors import UserError
-from transduce.log import count
+from transduce.log import plural
 from transduce.model import build_network
 from transduce.schedule import learning_rate
 from transduce.search import GREEDY, Search
@@ -227,7 +227,7 @@ class Trainer:
         settings, pairs = self.config.train, len(self.data.valid)
         translated = min(settings.bleu_sentences, pairs)
         self.display.doing(
-            f"step {self.position.step:,}: validating on {count(pairs, 'pair')}"
+            f"step {self.position.step:,}: validating on {plural(pairs, 'pair')}"
             + f", translating {translated:,}" * bool(translated)
         )
         with self._averaged():
@@ -243,7 +243,7 @@ class Trainer:
         self.record(event="validation", **scores.entry())
         patience = settings.patience
         if patience is not None and self.position.stale >= patience:
-            self.display.log(f"no improvement in {patience} validations: stopping here")
+            self.display.log(f"no improvement in {plural(patience, 'validation')}: stopping here")
 
     def score(self, search: Search = GREEDY, decode: bool = True) -> ValidationScores:
         """Scores the current weights on the validation data; without `decode`, perplexity only."""

@@ -359,7 +359,7 @@ class _Corpora:
         if self.inputs.valid:
             return [CorpusExamples(self.task.read(self.inputs.valid, log))]
         count = len(self.held_out)
-        log(f"no validation data given: {count:,} training pairs are held out")
+        log(f"no validation data given: training pairs held out: {count:,}")
         return [CorpusExamples(self.held_out)]
 
     @cached_property

@@ -13,7 +13,7 @@ from transduce.corpus.reading import File
 from transduce.directory import DType, write_model
 from transduce.directory.network import load_weights, weights_of
 from transduce.directory.weights import pack, unpack
-from transduce.log import count
+from transduce.log import plural
 from transduce.model import Network, count_parameters
 from transduce.search import PAPER
 from transduce.shortlist import FILE as SHORTLIST
@@ -90,7 +90,7 @@ def _stored(network: Network, dtype: DType) -> Iterator[None]:
 def described(checkpoints: list[Path]) -> str:
     """A description of the average of these checkpoints, for the card."""
     steps = ", ".join(f"{step_of(path):,}" for path in checkpoints)
-    return f"mean of {count(len(checkpoints), 'checkpoint')} (steps {steps})"
+    return f"mean of {plural(len(checkpoints), 'checkpoint')} (steps {steps})"
 
 
 def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
