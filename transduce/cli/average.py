@@ -37,6 +37,7 @@ def average_command(
     """
     from transduce.directory.network import load_weights
     from transduce.errors import InputError
+    from transduce.log import plural
     from transduce.model import build_network, count_parameters
     from transduce.train import state
     from transduce.train.inputs import read_inputs
@@ -57,7 +58,8 @@ def average_command(
         why = ": none is intact and on schedule" if found else " yet: train it first"
         raise ModelError(f"{run} has no checkpoint to average{why}")
     if len(paths) < last:
-        log(f"usable checkpoints: {len(paths)}, not {last}; all are averaged")
+        usable = f"{plural(len(paths), 'checkpoint')} {'is' if len(paths) == 1 else 'are'} usable"
+        log(f"{usable}, not {last}: all are averaged")
     config, data = read_config(run_dir), None
     try:
         data = reopen(run_dir)

@@ -100,7 +100,7 @@ def _print_model(directory: Path, as_json: bool) -> None:
         (name, f"{size:,}", "ok" if name in model.checksums else "") for name, size in files.items()
     ]
     title = f"{directory}: {_task(model.description)}, {model.parameters:,} parameters"
-    click.echo(render_table(title, ("file", "bytes", "checksum"), "<><", sizes) + "\n")
+    click.echo(render_table(paragraph(title), ("file", "bytes", "checksum"), "<><", sizes) + "\n")
     if model.description.weights:
         click.echo(paragraph(f"Weights: {model.description.weights}", rest="  ") + "\n")
     if codes := getattr(model.tokenizer, "languages", ()) if has_tokenizer(directory) else ():
