@@ -210,7 +210,7 @@ MISTAKES = {
         train new --train "pairs.tsv:tag=my tag"             | a tag consists of letters, digits
         train new --train pairs.tsv:tag=                     | a tag consists of letters, digits
         train new --train pairs.tsv:tag=s                    | every vocabulary has it already
-        train new --train pairs.tsv --train pairs.tsv        | no pair of pairs.tsv is left
+        train new --train pairs.tsv --train pairs.tsv        | + no pair of pairs.tsv is left
         train new --train src.txt --train tgt.txt            | src.txt, line 1 has 0 tabs
         train new --train - --train -                        | can be read only once
         train new --train pairs.tsv --set data.noise_typo=1  | did you mean data.noise_typos
