@@ -32,6 +32,7 @@ STAGES = [
     "exchange",
     "model_names",
     "translate",
+    "parsing",
     "tasks",
     "train",
 ]

@@ -1,0 +1,1 @@
+"""§6.3: constituency parsing: trees, EVALB, linearisation, the grammar constraint, the parser."""
