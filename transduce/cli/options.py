@@ -236,7 +236,7 @@ def choose_preset(run: "Run", inputs: "Inputs") -> tuple[str, str]:
     if inputs.builtin:
         return "builtin", ""
     if inputs.task.name != TRANSLATION.name:
-        return "base", ""
+        return inputs.task.preset, ""
     most = max(LARGEST_CORPUS.values())
     pairs = count_examples(run, inputs, most + 1)
     if pairs is None:

@@ -11,6 +11,7 @@ from transduce.config.reading import (
 from transduce.config.sections import (
     Config,
     DataConfig,
+    Linearisation,
     ModelConfig,
     Positions,
     Section,
@@ -23,6 +24,7 @@ __all__ = [
     "TABLE_3",
     "Config",
     "DataConfig",
+    "Linearisation",
     "ModelConfig",
     "Positions",
     "Section",

@@ -69,6 +69,43 @@ PRESETS: dict[str, Difference] = {
             "checkpoint_steps": 100,
         },
     },
+    # §6.3, as far as the paper says: 4 layers, d_model 1024, 16K tokens of WSJ. Dropout is ours,
+    # as tensor2tensor has it.
+    "parsing": {
+        "model": {
+            "vocab_size": 16_000,
+            "d_model": 1024,
+            "d_ff": 4096,
+            "n_heads": 16,
+            "n_layers": 4,
+            "p_drop": 0.2,
+            "p_drop_attention": 0.2,
+            "share_embeddings": "target",
+        },
+        "data": {"vocab_size": 16_000, "max_length": 400},
+        "train": {"warmup_steps": 16_000},
+    },
+    # The same for thousands of trees and two cores.
+    "parsing-small": {
+        "model": {
+            "vocab_size": 6000,
+            "d_model": 256,
+            "d_ff": 1024,
+            "n_heads": 4,
+            "n_layers": 4,
+            "p_drop": 0.3,
+            "p_drop_attention": 0.1,
+            "share_embeddings": "target",
+        },
+        "data": {"vocab_size": 6000, "max_length": 400},
+        "train": {
+            "steps": 20_000,
+            "tokens_per_batch": 4096,
+            "warmup_steps": 2000,
+            "checkpoint_steps": 500,
+            "validate_steps": 1000,
+        },
+    },
     # The built-in corpus in about three minutes on two cores: its translations are
     # deterministic, so neither dropout nor label smoothing helps; many checkpoints are averaged.
     "builtin": {

@@ -24,6 +24,8 @@ Copies = Annotated[int, Field(ge=1, le=100)]
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
 
+Linearisation = Literal["top-down", "in-order"]
+
 S = TypeVar("S", bound="Section")
 
 
@@ -239,6 +241,10 @@ class DataConfig(Section):
         4, description="Segmentations of the training text; each epoch uses the next of them"
     )
     seed: Id = Field(1, description="Seed of the noise and of BPE-dropout")
+
+    # Trees, §6.3
+    linearisation: Linearisation = "top-down"  # in-order: a constituent opens after its first child
+    pos_tags: bool = False  # predicted; those of punctuation always are
 
 
 class TrainConfig(Section):

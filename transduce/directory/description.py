@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from transduce.config import ModelConfig, Section
+from transduce.config import Linearisation, ModelConfig, Section
 from transduce.directory.files import read_json
 from transduce.directory.weights import DType
 from transduce.errors import ConfigError, ModelError
@@ -27,6 +27,7 @@ class Description(Section):
     target_language: Text | None = None
     max_length: Annotated[int, Field(ge=1, le=1_000_000)] = 256  # source tokens
     weights: Text | None = None  # how they were made
+    linearisation: Linearisation | None = None  # of a parser's trees
     dtype: DType = "float32"
     sentences_per_line: Annotated[float, Field(ge=0)] | None = None  # of the training sources
     low_score: Annotated[float, Field(le=0)] | None = None  # log-probability per token, unusual

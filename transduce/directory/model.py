@@ -86,7 +86,7 @@ class ModelDirectory:
 
     @cached_property
     def tokenizer(self) -> AnyTokenizer:
-        return load_tokenizer(self.path)
+        return load_tokenizer(self.path, symbols=self.description.linearisation is not None)
 
     @cached_property
     def shortlist(self) -> Shortlist | None:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
 
 from transduce.corpus.reading import File, TextFile
 from transduce.parsing.cleaning import clean_trees
@@ -25,20 +24,17 @@ def lines_of(file: File, clean: bool = False) -> Iterator[str]:
 
 def with_gold_tags(gold: Iterable[str], test: Iterable[str]) -> tuple[Iterator[str], Iterator[str]]:
     """Both files, with the tags of the gold words also in the test lines of as many words."""
-    pairs = list(zip_longest(gold, test))
-    left = [line for line, _ in pairs if line is not None]
-    right = [retagged(*pair) if pair[0] is not None else pair[1] for pair in pairs]
-    return iter(left), iter([line for line in right if line is not None])
+    left, right = list(gold), list(test)
+    both = min(len(left), len(right))
+    return iter(left), iter([*map(retagged, left, right), *right[both:]])
 
 
-def retagged(gold: str, test: str | None) -> str | None:
+def retagged(gold: str, test: str) -> str:
     """The test line with the tags of the gold line.
 
     >>> retagged("(NP (DT a) (NN dog))", "(NP (XX a) (XX dog))")
     '(NP (DT a) (NN dog))'
     """
-    if test is None:
-        return None
     tags = [tag for tag, _ in _LEAF.findall(gold)]
     if len(tags) != len(_LEAF.findall(test)):
         return test

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.search import PAPER, Hypothesis, Search, length_penalty
@@ -36,6 +36,20 @@ class State(Protocol):
 # From the newest token of each hypothesis and the state: the scores (logits or log-probabilities)
 # of every next token, and the new state.
 Step = Callable[[Int[Tensor, " rows"], S], tuple[Float[Tensor, "rows vocabulary"], S]]
+
+
+@runtime_checkable
+class Grammar(Protocol):
+    """A constraint that is computed for all hypotheses at once; one row per hypothesis."""
+
+    def allowed(self) -> Bool[Tensor, "rows vocabulary"]:
+        """The tokens that may follow each hypothesis; at least one."""
+        ...
+
+    def after(self, rows: Int[Tensor, " kept"], newest: Int[Tensor, " kept"]) -> "Grammar":
+        """The state of these hypotheses, in this order, each extended by a token."""
+        ...
+
 
 # From scores, a count and the sentences of the rows (the same number of rows each): the candidates
 # of each row, and the keys to rank them by.
@@ -96,6 +110,7 @@ def beam_search(
     search: Search = PAPER,
     constraints: Sequence[Sequence[Constraint]] | None = None,
     choose: Choose = best,
+    grammar: Grammar | None = None,
 ) -> list[list[Hypothesis]]:
     """The n-best hypotheses of each sentence, best first, §6.1.
 
@@ -103,7 +118,8 @@ def beam_search(
     `beam` best that do not end stay live. A sentence is done when no live hypothesis can win any
     more: log-probabilities only decrease and the length penalty is largest at the length limit.
     `constraints` are given per sentence; if they allow no token, the best hypothesis so far is
-    returned with `ended` False. `choose` selects the candidates.
+    returned with `ended` False. `choose` selects the candidates. `grammar` starts with one row per
+    sentence.
     """
     device = start.device
     found: list[list[Hypothesis]] = [[] for _ in limits]
@@ -119,6 +135,8 @@ def beam_search(
         log_total = _log_total(scores)
         if constraints is not None:
             scores = _constrained(scores, live, constraints)
+        if grammar is not None:
+            scores = scores.masked_fill(~grammar.allowed(), NEVER)
         count = min(2 * search.beam, scores.shape[-1])
         token, key = choose(scores, count, live.sentences)
         width = live.totals.shape[1]
@@ -166,6 +184,8 @@ def beam_search(
         if kept:
             state = state.select(rows, None if all_stay else kept_indices)
         newest = live.tokens[:, :, -1].flatten()
+        if grammar is not None:
+            grammar = grammar.after(rows, newest)
     return [_ranked(hypotheses)[: search.n_best] for hypotheses in found]
 
 

@@ -1,12 +1,13 @@
 """Tasks: how text becomes examples, what constrains decoding, and which metrics are computed."""
 
 from transduce.errors import ConfigError
+from transduce.tasks.parsing import PARSING
 from transduce.tasks.task import LOW_SCORE, Metric, Task
 from transduce.tasks.translation import TRANSLATION
 
-__all__ = ["LOW_SCORE", "TASKS", "TRANSLATION", "Metric", "Task", "task_of"]
+__all__ = ["LOW_SCORE", "PARSING", "TASKS", "TRANSLATION", "Metric", "Task", "task_of"]
 
-TASKS: dict[str, Task] = {TRANSLATION.name: TRANSLATION}
+TASKS: dict[str, Task] = {task.name: task for task in (TRANSLATION, PARSING)}
 
 
 def task_of(name: str) -> Task:

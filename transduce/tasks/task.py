@@ -1,9 +1,11 @@
 """The protocol of a task."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from transduce.config import DataConfig
 from transduce.corpus.pair import Example
 from transduce.corpus.reading import File
 from transduce.corpus.text import Text
@@ -44,6 +46,21 @@ class Task(Protocol):
     def name(self) -> str: ...
 
     @property
+    def preset(self) -> str:
+        """The default preset."""
+        ...
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the filters of the corpus apply, besides the one for length."""
+        ...
+
+    @property
+    def symbols(self) -> bool:
+        """Whether targets are sequences of symbols, not text."""
+        ...
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """One or two names."""
         ...
@@ -51,6 +68,10 @@ class Task(Protocol):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """What `judge` computes."""
+        ...
+
+    def configured(self, config: DataConfig) -> "Task":
+        """The task with its settings."""
         ...
 
     def text_of(self, files: Sequence[File]) -> Text:
@@ -63,6 +84,20 @@ class Task(Protocol):
 
     def check_validation(self, train: Text, valid: Text) -> None:
         """Raises InputError if the validation data is not of the same kind as the training data."""
+        ...
+
+    def learn_tokenizer(
+        self,
+        examples: Iterable[Example],
+        config: DataConfig,
+        file: Path,
+        tags: Sequence[str],
+        log: Log,
+    ) -> Tokenizer:
+        """Learns the vocabulary from training examples and writes it to a file.
+
+        `tags` are tokens that may precede a source.
+        """
         ...
 
     def constraint(self, text: str) -> Constraint | None:

@@ -1,11 +1,14 @@
 """The task of translation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transduce.config import DataConfig
 from transduce.corpus.filters import check_not_swapped
-from transduce.corpus.pair import Pair
+from transduce.corpus.pair import Example, Pair
 from transduce.corpus.reading import File, read_pairs
 from transduce.corpus.text import Text
 from transduce.errors import InputError
@@ -27,11 +30,18 @@ class Translation:
     """Sentence pairs, judged by BLEU."""
 
     name: str = "translation"
+    preset: str = "base"
+    filtered: bool = True
+    symbols: bool = False
     sides: tuple[str, ...] = ("source", "target")
     metrics: tuple[Metric, ...] = (
         Metric("bleu", "BLEU", ".2f", method="sacreBLEU, 13a, cased"),
         Metric("exact_match", "exact match", ".1%"),
     )
+
+    def configured(self, config: DataConfig) -> "Translation":
+        """Itself: it has no settings."""
+        return self
 
     def text_of(self, files: Sequence[File]) -> Text:
         """One file with both sides, or source files followed by as many target files."""
@@ -51,6 +61,17 @@ class Translation:
     def check_validation(self, train: Text, valid: Text) -> None:
         """Raises InputError if source and target are swapped."""
         check_not_swapped(self.read(train), self.read(valid))
+
+    def learn_tokenizer(
+        self,
+        examples: Iterable[Example],
+        config: DataConfig,
+        file: Path,
+        tags: Sequence[str],
+        log: Log,
+    ) -> Tokenizer:
+        texts = chain.from_iterable(examples)
+        return Tokenizer.learn(texts, config.vocab_size, file, tags=tags, log=log)
 
     def constraint(self, text: str) -> Constraint | None:
         """None: a translation may be anything."""

@@ -9,6 +9,7 @@ import numpy as np
 from transduce.errors import ModelError
 from transduce.tokenizer.bpe import BOS, EOS, PAD, SMALLEST, SPECIALS, UNK, Tokenizer, check_symbols
 from transduce.tokenizer.marian import FILES, TARGET_VOCABULARY, MarianTokenizer
+from transduce.tokenizer.symbols import SymbolTokenizer
 
 __all__ = [
     "BOS",
@@ -21,6 +22,7 @@ __all__ = [
     "UNK",
     "AnyTokenizer",
     "MarianTokenizer",
+    "SymbolTokenizer",
     "Tokenizer",
     "TokenizerLike",
     "check_symbols",
@@ -69,15 +71,19 @@ class TokenizerLike(Protocol):
     def decode(self, ids: Sequence[int] | np.ndarray) -> str: ...
 
 
-def load_tokenizer(directory: Path) -> AnyTokenizer:
-    """The tokenizer of a directory, of either kind; raises ModelError if it has none."""
+def load_tokenizer(directory: Path, symbols: bool = False) -> AnyTokenizer:
+    """The tokenizer of a directory, of either kind; raises ModelError if it has none.
+
+    `symbols`: its targets are sequences of symbols.
+    """
     if not has_tokenizer(directory):
         raise ModelError(
             f"{directory} has no vocabulary: neither {OURS} nor {', '.join(FILES[:-1])} and "
             f"{FILES[-1]}"
         )
     ours = directory / OURS
-    return Tokenizer.load(ours) if ours.is_file() else MarianTokenizer.load(directory)
+    kind = SymbolTokenizer if symbols else Tokenizer
+    return kind.load(ours) if ours.is_file() else MarianTokenizer.load(directory)
 
 
 def has_tokenizer(directory: Path) -> bool:

@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count, islice, takewhile
 from pathlib import Path
@@ -47,6 +47,7 @@ HELD_OUT = 1000  # training examples used for validation if no validation data i
 HELD_OUT_EVERY = 50
 KINDS_OF_DATA = {"train": "training", "valid": "validation"}
 OPTIONS = re.compile(r":[^+|]*")  # weights and tags in a fingerprint
+NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
 
 
 @dataclass(frozen=True)
@@ -106,20 +107,19 @@ def _written(run: Run) -> Iterator[None]:
 def _prepare(
     run: Run, config: DataConfig, inputs: Inputs, log: Log, progress: Progress
 ) -> Prepared:
-    task, corpora = inputs.task, _Corpora(inputs, config)
+    task = inputs.task.configured(config)
+    corpora = _Corpora(replace(inputs, task=task), config)
     origin = Origin(task.name, inputs.fingerprint(), config)
     _discard_other(run, origin, log)
     start = start_of(run)
-    tokenizer = _vocabulary(run, log)
+    tokenizer = _vocabulary(run, task, log)
     if tokenizer is None or (start and start.tokenizer.checksum != tokenizer.checksum):
         corpora.check()
         if start:
             tokenizer = _keep_vocabulary(run, start)
         else:
-            texts = corpora.texts(progress)
-            tokenizer = Tokenizer.learn(
-                texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log
-            )
+            examples = corpora.examples(progress)
+            tokenizer = task.learn_tokenizer(examples, config, run.tokens, inputs.tags, log)
         _write_origin(run, origin, tokenizer)
 
     symbols = (start.config.pad_id, start.config.bos_id, start.config.eos_id) if start else SYMBOLS
@@ -182,12 +182,11 @@ def described(part: Part) -> str:
 def reopen(run: Run) -> Prepared:
     """The data that `prepare` made."""
     known = _read_origin(run)
-    task = task_of(known[0].task) if known else TRANSLATION
+    task = task_of(known[0].task).configured(known[0].settings) if known else TRANSLATION
     train, valid = (Store.open(run.data / name) for name in ("train", "valid"))
     copies = takewhile(Path.exists, (run.data / _copy(number) for number in count(1)))
-    return Prepared(
-        task, load_tokenizer(run.directory), train, valid, tuple(map(Store.open, copies))
-    )
+    tokenizer = load_tokenizer(run.directory, task.symbols)
+    return Prepared(task, tokenizer, train, valid, tuple(map(Store.open, copies)))
 
 
 def rules_of(config: DataConfig) -> Rules:
@@ -272,13 +271,13 @@ def _origin_of_store(run: Run, origin: Origin) -> Origin | None:
     return Origin(TRANSLATION.name, meta.fingerprint, settings)
 
 
-def _vocabulary(run: Run, log: Log) -> AnyTokenizer | None:
+def _vocabulary(run: Run, task: Task, log: Log) -> AnyTokenizer | None:
     """The tokenizer of the run; None if it has to be learned."""
     if not has_tokenizer(run.directory) and not run.begun:
         return None
     known = _read_origin(run)
     try:
-        tokenizer = load_tokenizer(run.directory)
+        tokenizer = load_tokenizer(run.directory, task.symbols)
         if known is None or known[1] == tokenizer.checksum:
             return tokenizer
         problem = f"{run.tokens} is not the vocabulary that was learned for this run"
@@ -313,7 +312,8 @@ class _Corpora:
 
     def __init__(self, inputs: Inputs, config: DataConfig) -> None:
         self.task, self.inputs, self.config = inputs.task, inputs, config
-        self.rules, self.noise = rules_of(config), noise_of(config)
+        self.rules = rules_of(config) if self.task.filtered else NO_RULES
+        self.noise = noise_of(config)
         self.read: int | None = None  # training examples, once they have been read
         if self.noise and self.task.name != TRANSLATION.name:
             raise ConfigError(
@@ -324,8 +324,8 @@ class _Corpora:
         if self.inputs.valid:
             self.task.check_validation(self.inputs.train[0].text, self.inputs.valid)
 
-    def texts(self, progress: Progress) -> Iterator[str]:
-        """The texts that the vocabulary is learned from: each corpus by its weight, with noise."""
+    def examples(self, progress: Progress) -> Iterator[Example]:
+        """What the vocabulary is learned from: each corpus by its weight, with noise."""
         seen, read = Digests(), 0
         for corpus in self.train():
             tally, rng = Tally(), Random(corpus.seed)
@@ -334,7 +334,7 @@ class _Corpora:
                 if (read + tally.read) % 1000 == 0:
                     progress("reading", read + tally.read)
                 for _ in range(int(whole) + (rest > 0 and rng.random() < rest)):
-                    yield from example
+                    yield example
             read += tally.read
         self.read = read
         progress("learning the vocabulary", read)

@@ -18,6 +18,7 @@ from transduce.model import Network, count_parameters
 from transduce.search import PAPER
 from transduce.shortlist import FILE as SHORTLIST
 from transduce.shortlist import learn_shortlist
+from transduce.tasks import PARSING, TRANSLATION
 from transduce.tokenizer import SPECIALS, TOKENIZER_FILES
 from transduce.train.card import write_card
 from transduce.train.inputs import Inputs
@@ -70,6 +71,7 @@ def publish(
             dtype=dtype,
             sentences_per_line=sentences_per_line(data) if data else None,
             low_score=scores.low_score if scores else None,
+            linearisation=config.data.linearisation if inputs.task.name == PARSING.name else None,
             **(languages_from(run) or languages_of(inputs)),
         )
     return scores
@@ -105,6 +107,8 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     if data is None or (start and base is None):
         return files
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
+    if data.task.symbols:
+        return files  # few symbols need no shortlist
     shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)), base)
     return {**files, SHORTLIST: shortlist.to_bytes()}
 
@@ -126,6 +130,8 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
     codes, text = tuple[str, ...](), inputs.train[0].text
     if inputs.builtin:
         codes = ("en", "de")
+    elif inputs.task.name != TRANSLATION.name:
+        return {}
     elif text.targets:
         codes = tuple(_suffix(files[0]) for files in (text.sources, text.targets))
     else:

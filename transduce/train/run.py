@@ -17,7 +17,8 @@ from transduce.log import Log
 from transduce.tokenizer import AnyTokenizer, MarianTokenizer
 
 CHECKPOINT_FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
-DERIVED = "model.vocab_size"  # data.vocab_size, or less if the corpus is too small for it
+# From the learned vocabulary, whose size is data.vocab_size or, in a small corpus, less.
+DERIVED = {"model.vocab_size", "model.target_vocab_size"}
 
 # Settings that may differ when a run is continued.
 FREE = {
@@ -132,8 +133,11 @@ def check_same_settings(run: Run, config: Config) -> None:
     """Raises ConfigError if a run was started with other settings."""
     if run.begun and run.config.exists():
         begun = flat(read_config(run))
+        derived = DERIVED | (
+            {"model.share_embeddings"} if begun["model.target_vocab_size"] else set()
+        )
         for name, value in flat(config).items():
-            if begun.get(name) != value and name not in FREE | {DERIVED}:
+            if begun.get(name) != value and name not in FREE | derived:
                 raise ConfigError(
                     f"{run.directory} was started with {name} = {begun.get(name)!r}, not {value!r}"
                     ": continue it with the same settings, or train into another directory"
@@ -141,13 +145,19 @@ def check_same_settings(run: Run, config: Config) -> None:
 
 
 def with_vocabulary(config: Config, tokenizer: AnyTokenizer) -> Config:
-    """The settings with `model.vocab_size` set to the size of the learned vocabulary.
+    """The settings with the sizes of the learned vocabulary.
 
-    An imported network keeps its own, which may have more entries than the tokenizer.
+    A target vocabulary of its own shares its embeddings with the pre-softmax layer only. An
+    imported network keeps its own sizes, which may have more entries than the tokenizer.
     """
     if isinstance(tokenizer, MarianTokenizer):
         return config
-    return config.replace(model=config.model.replace(vocab_size=tokenizer.vocab_size))
+    model = config.model.replace(vocab_size=tokenizer.vocab_size)
+    if tokenizer.target_vocab_size != tokenizer.vocab_size:
+        share = "target" if model.share_embeddings == "all" else model.share_embeddings
+        size = tokenizer.target_vocab_size
+        model = model.replace(target_vocab_size=size, share_embeddings=share)
+    return config.replace(model=model)
 
 
 def read_config(run: Run) -> Config:
