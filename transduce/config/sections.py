@@ -244,7 +244,7 @@ class DataConfig(Section):
 
     # Trees, §6.3
     linearisation: Linearisation = "top-down"  # in-order: a constituent opens after its first child
-    pos_tags: bool = False  # predicted; those of punctuation always are
+    pos_tags: bool = True  # predicted; those of punctuation always are
 
 
 class TrainConfig(Section):

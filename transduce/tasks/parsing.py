@@ -30,7 +30,7 @@ class Parsing:
     """Sentences and their trees, judged by EVALB."""
 
     linearisation: Linearisation = "top-down"
-    pos_tags: bool = False
+    pos_tags: bool = True
     name: str = "parsing"
     preset: str = "parsing"
     filtered: bool = False
