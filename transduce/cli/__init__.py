@@ -24,6 +24,7 @@ VERBS = {
     "evaluate": "transduce.cli.evaluate",
     "average": "transduce.cli.average",
     "explain": "transduce.cli.explain",
+    "parse": "transduce.cli.parse",
     "evalb": "transduce.cli.evalb",
     "info": "transduce.cli.info",
     "import": "transduce.cli.exchange",

@@ -62,6 +62,7 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
     from transduce.tokenizer import has_tokenizer
 
     directory = ModelDirectory.open(model)
+    directory.require_task("translation")
     write_huggingface(
         require_transformer(directory.network(), "Hugging Face's Marian"),
         out,
@@ -78,8 +79,10 @@ def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
     from transduce.exchange.ctranslate2 import export_ctranslate2
     from transduce.exchange.huggingface_comparison import SENTENCES
 
+    directory = ModelDirectory.open(model)
+    directory.require_task("translation")
     export_ctranslate2(
-        ModelDirectory.open(model),
+        directory,
         out,
         list(read_lines(sentences)) if sentences else SENTENCES,
         lambda message: log(f"{out}: exported; {message}"),

@@ -70,6 +70,15 @@ class ModelDirectory:
         what = " → ".join(filter(None, pair)) or described.task
         return f"ModelDirectory({str(self.path)!r}, {what}, {self.parameters:,} parameters)"
 
+    def require_task(self, task: str) -> None:
+        """Raises ModelError if this is a model for another task."""
+        if self.description.task != task:
+            verb = {"translation": "translate", "parsing": "parse"}.get(self.description.task)
+            advice = f": use it with transduce {verb}" if verb else ""
+            raise ModelError(
+                f"{self.path} is a model for {self.description.task}, not for {task}{advice}"
+            )
+
     @property
     def config(self) -> ModelConfig:
         return self.description.model

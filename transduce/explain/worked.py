@@ -81,6 +81,7 @@ def example(text: str, target: str | None, seed: int) -> Example:
 def of_model(directory: Path, text: str, target: str | None) -> Example:
     """A trained model reading a sentence and a translation: its own, if none is given."""
     opened = ModelDirectory.open(directory)
+    opened.require_task("translation")
     model, tokenizer = require_transformer(opened.network(), "explain"), opened.tokenizer
     source = tokenizer.encode(text)
     _check_size(len(source))

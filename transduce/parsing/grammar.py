@@ -73,19 +73,18 @@ class TreeGrammar:
         kinds, labels = self.symbols.kinds, self.symbols.labels
         more = self.shifted < self.words
         after_open = self.length + 1 + (self.words - self.shifted) + self.depth + 1 + 1
-        opening = (self.opens < MOST_OPENS) & (self.depth < DEEPEST) & (after_open <= self.limits)
+        room = (self.opens < MOST_OPENS) & (self.depth < DEEPEST) & (after_open <= self.limits)
         inside = self.depth > 0
         shifting = more & inside
         closing = inside & ((self.depth > 1) | ~more)
         if self.symbols.order == "top-down":
-            opening &= more
+            opening = room & more
             closing &= self.last != OPENED
         else:
-            opening &= (self.last == SHIFTED) | (self.last == CLOSED)
+            opening = room & ((self.last == SHIFTED) | (self.last == CLOSED))
             shifting |= self.last == NOTHING
-            # the whole so far becomes the first child of a new constituent
-            enough = after_open + 1 <= self.limits
-            closing |= (self.depth == 1) & (self.opens < MOST_OPENS) & enough
+            # all so far becomes the first child of a new constituent
+            closing |= (self.depth == 1) & room
         ending = ~more & ~inside & (self.last == CLOSED)
         top = self.stack.gather(1, (self.depth - 1).clamp(min=0)[:, None])
         allowed = opening[:, None] & (kinds == OPENED)

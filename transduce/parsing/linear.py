@@ -12,6 +12,7 @@ from transduce.parsing.tree import Leaf, Node, Tree
 
 OPEN, CLOSE, WORD = "⟨", "⟩", "•"
 ANY_TAG = "XX"
+HYPHEN = "HYPH"  # the tag of hyphens in treebanks that split compounds
 
 
 def linearise(tree: Node, order: Linearisation, tags: bool) -> list[str]:
@@ -50,25 +51,32 @@ def is_punctuation(tag: str) -> bool:
     >>> [tag for tag in (",", "''", "-LRB-", "NN", "PRP$", "XX") if is_punctuation(tag)]
     [',', "''", '-LRB-']
     """
-    return not any(map(str.isalnum, tag)) or (tag.startswith("-") and tag.endswith("-"))
+    bracket = tag.startswith("-") and tag.endswith("-")
+    return bracket or tag == HYPHEN or not any(map(str.isalnum, tag))
 
 
 def tree_of(symbols: Iterable[str], words: Sequence[str], order: Linearisation) -> Node:
     """The tree of symbols over words; raises ValueError if they are not one tree over all words."""
     following = iter(words)
     stack: list[tuple[str, list[Tree]]] = [("", [])]
+    last = ""
     for symbol in symbols:
         mark, label = symbol[:1], symbol[1:]
         if mark == WORD:
             stack[-1][1].append(Leaf(label, next(following, "")))
         elif mark == OPEN:
-            first = [stack[-1][1].pop()] if order == "in-order" and stack[-1][1] else []
+            first: list[Tree] = []
+            if order == "in-order":
+                if last not in (WORD, CLOSE):
+                    raise ValueError(f"{symbol} has no first child")
+                first = [stack[-1][1].pop()]
             stack.append((label, first))
         else:
             opened, children = stack.pop()
             if not stack or opened != label or not children:
                 raise ValueError(f"{symbol} closes nothing")
             stack[-1][1].append(Node(label, tuple(children)))
+        last = mark
     (_, roots), *rest = stack
     if rest or len(roots) != 1 or not isinstance(roots[0], Node) or next(following, None):
         raise ValueError("the symbols are not one tree over the words")

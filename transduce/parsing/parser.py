@@ -12,8 +12,9 @@ from transduce.engines.torch_engine import side_by_side
 from transduce.errors import ModelError
 from transduce.model import Network
 from transduce.parsing.grammar import Symbols, TreeGrammar
-from transduce.parsing.linear import tree_of
+from transduce.parsing.linear import HYPHEN, WORD, tree_of
 from transduce.parsing.tree import Node, unescape
+from transduce.parsing.words import split_words
 from transduce.search import Search
 from transduce.search.beam import beam_search
 from transduce.tokenizer import SymbolTokenizer
@@ -40,17 +41,20 @@ class Parser:
         self.tokenizer, self.network = tokenizer, network.eval()
         eos_id, vocabulary = network.config.eos_id, tokenizer.target_vocabulary
         self.symbols = Symbols.of(vocabulary, eos_id, linearisation)
+        self.splits_hyphens = WORD + HYPHEN in vocabulary
+
+    def words(self, text: str) -> list[str]:
+        """The words of a sentence, split as in the treebank that the model was trained on."""
+        return split_words(text, self.splits_hyphens)
 
     @classmethod
     def load(cls, path: Path, device: str = "cpu") -> "Parser":
         """The parser of a model directory; raises ModelError if it is not that of a parser."""
         model = ModelDirectory.open(path)
+        model.require_task("parsing")
         tokenizer, linearisation = model.tokenizer, model.description.linearisation
         if linearisation is None or not isinstance(tokenizer, SymbolTokenizer):
-            raise ModelError(
-                f"{path} is a model for {model.description.task}, not for parsing: use it with "
-                "transduce translate, or train a parser with transduce train --task parsing"
-            )
+            raise ModelError(f"{path} is damaged: it does not say how trees are linearised")
         return cls(tokenizer, model.network(device), linearisation)
 
     def parse(
@@ -77,7 +81,7 @@ class Parser:
     @torch.inference_mode()
     def _parse(
         self, sentences: Sequence[Sequence[str]], sources: Sequence[Sequence[int]], search: Search
-    ) -> Iterator[Parse]:
+    ) -> list[Parse]:
         network, config = self.network, self.network.config
         width = max(map(len, sources)) + 1
         rows = [[*ids, config.eos_id, *[config.pad_id] * (width - len(ids) - 1)] for ids in sources]
@@ -90,9 +94,11 @@ class Parser:
             network.step, state, begin, config.eos_id, limits, search, grammar=grammar
         )
         vocabulary, order = self.tokenizer.target_vocabulary, self.symbols.order
+        parses = []
         for (best, *_), words in zip(found, sentences, strict=True):
             tree = tree_of((vocabulary[i] for i in best.tokens), words, order)
-            yield Parse(tree, best.score, best.log_prob)
+            parses.append(Parse(tree, best.score, best.log_prob))
+        return parses
 
 
 def source_text(words: Sequence[str]) -> str:

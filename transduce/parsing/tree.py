@@ -60,6 +60,24 @@ def to_brackets(tree: Tree) -> str:
     return f"({tree.label} {' '.join(map(to_brackets, tree.children))})"
 
 
+def indented(tree: Tree, width: int = 80, indent: int = 0) -> str:
+    """A tree on several lines; a constituent that fits into the width is on one.
+
+    >>> print(indented(Node("S", (Leaf("NN", "a"), Node("NP", (Leaf("NN", "b"),)))), width=15))
+    (S (NN a)
+      (NP (NN b)))
+    """
+    line = to_brackets(tree)
+    if isinstance(tree, Leaf) or indent + len(line) <= width:
+        return line
+    parts = [f"({tree.label}"]
+    for number, child in enumerate(tree.children):
+        beside = number == 0 and isinstance(child, Leaf)
+        space = " " if beside else "\n" + " " * (indent + 2)
+        parts.append(space + indented(child, width, indent + 2))
+    return "".join(parts) + ")"
+
+
 def escape(word: str) -> str:
     """The word with its parentheses as a treebank writes them.
 

@@ -72,6 +72,7 @@ class Translator:
         "auto", "int8", "float16" or "float32".
         """
         directory = ModelDirectory.open(model_path(model, log=log))
+        directory.require_task("translation")
         config = directory.config
         return cls(
             directory.tokenizer,

@@ -1,0 +1,235 @@
+"""The grammar constraint and the parser: always one tree over exactly the words."""
+
+import itertools
+import json
+
+import digits
+import pytest
+import torch
+from click.testing import CliRunner
+
+from transduce.cli import main
+from transduce.config import ModelConfig
+from transduce.model import build_network
+from transduce.parsing.grammar import Symbols, TreeGrammar
+from transduce.parsing.linear import tree_of
+from transduce.parsing.parser import PARSING, Parser
+from transduce.parsing.tree import escape, words
+from transduce.parsing.treebank import read_trees
+from transduce.search import Search
+from transduce.tokenizer import SymbolTokenizer
+
+ORDERS = ["top-down", "in-order"]
+VOCABULARY = ["<pad>", "<s>", "</s>", "<unk>", "⟨", "⟨A", "⟨B", "⟩A", "⟩B", "•X"]
+EOS = 2
+CPU = torch.device("cpu")
+
+
+def every_tree(count, longest, order):
+    """All sequences of at most so many symbols that are a tree over so many words, as ids."""
+    ids = {symbol: i for i, symbol in enumerate(VOCABULARY) if len(symbol) == 2}
+    for length in range(longest + 1):
+        for symbols in itertools.product(ids, repeat=length):
+            if symbols.count("•X") != count:
+                continue
+            try:
+                tree_of(symbols, ["w"] * count, order)
+            except ValueError:
+                continue
+            yield tuple(ids[symbol] for symbol in symbols)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("count", "limit"), [(1, 4), (1, 6), (2, 5), (2, 7), (3, 6), (3, 7)])
+def test_the_grammar_allows_exactly_the_prefixes_of_trees_that_fit_the_limit(
+    order, count, limit
+) -> None:
+    trees = {(*tree, EOS) for tree in every_tree(count, limit - 1, order)}
+    follows = {}
+    for tree in trees:
+        for i, token in enumerate(tree):
+            follows.setdefault(tree[:i], set()).add(token)
+    symbols = Symbols.of(VOCABULARY, EOS, order)
+    waiting = [((), TreeGrammar.start(symbols, [count], [limit], CPU))]
+    seen = set()
+    while waiting:
+        prefix, grammar = waiting.pop()
+        seen.add(prefix)
+        allowed = set(grammar.allowed()[0].nonzero().flatten().tolist())
+        assert allowed == follows[prefix], prefix
+        for token in allowed - {EOS}:
+            after = grammar.after(torch.tensor([0]), torch.tensor([token]))
+            waiting.append(((*prefix, token), after))
+    assert seen == set(follows)
+
+
+SENTENCES = [
+    "the dog runs .",
+    "a",
+    "",
+    "( ( [ ] ) ⟨NP •NN ⟩S -LRB- {",
+    "🙂 👩‍👩‍👧 naïve ▁ \x10 ‮ ﷽ 漢字",
+    " ".join(f"w{i}" for i in range(300)),
+    "S" * 500,
+    "</s> <s> <pad> <unk>",
+]
+
+
+def random_parser(tmp_path, seed, order, tags=True):
+    torch.manual_seed(seed)
+    leaf = "•DT •NN" if tags else "•XX •XX"
+    targets = [f"⟨S ⟨NP {leaf} ⟩NP ⟨VP •HYPH ⟩VP ⟩S", "⟨TOP •. ⟩TOP"]
+    pairs = [(text, target) for text in ("the dog runs", "a cat .") for target in targets]
+    tokenizer = SymbolTokenizer.learn_pairs(pairs, 300, tmp_path / "tokens.model")
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        target_vocab_size=tokenizer.target_vocab_size,
+        share_embeddings="target",
+        d_model=16,
+        d_ff=32,
+        n_heads=2,
+        n_layers=1,
+    )
+    return Parser(tokenizer, build_network(config), order)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("beam", [1, 5])
+def test_any_model_gives_one_tree_over_exactly_the_words_of_any_input(
+    tmp_path, order, beam
+) -> None:
+    seed = torch.seed() % 2**32
+    parser = random_parser(tmp_path, seed, order)
+    sentences = [text.split(" ") if text else [] for text in SENTENCES]
+    search = Search(beam=beam, alpha=0.3, extra_length=300)
+    for sentence, parse in zip(sentences, parser.parse(sentences, search), strict=True):
+        if not sentence:
+            assert parse is None
+            continue
+        assert parse is not None
+        assert words(parse.tree) == sentence, seed
+        assert parse.tree.label == "TOP"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_tree_does_not_depend_on_the_other_sentences(tmp_path, order) -> None:
+    parser = random_parser(tmp_path, 3, order)
+    sentences = [f"{'word ' * n}{n}".split() for n in (3, 1, 12, 7, 2, 9)]
+    together = parser.parse(sentences, PARSING)
+    alone = [parser.parse([sentence], PARSING)[0] for sentence in sentences]
+    assert [parse.tree for parse in together] == [parse.tree for parse in alone]
+
+
+def test_the_target_vocabulary_is_symbols_and_unknown_labels_keep_their_kind(tmp_path) -> None:
+    tokenizer = random_parser(tmp_path, 1, "top-down").tokenizer
+    symbols = {symbol for symbol in tokenizer.target_vocabulary[4:] if len(symbol) > 1}
+    assert symbols == {"⟨S", "⟩S", "⟨NP", "⟩NP", "⟨VP", "⟩VP", "•DT", "•NN", "•HYPH", "⟨TOP"} | {
+        "⟩TOP",
+        "•.",
+    }
+    ids = tokenizer.encode_targets(["⟨NEW •DT ⟩NEW"])[0]
+    assert [tokenizer.target_vocabulary[i] for i in ids] == ["⟨", "•DT", "⟩"]
+    reread = SymbolTokenizer.load(tmp_path / "tokens.model")
+    assert reread.target_vocabulary == tokenizer.target_vocabulary
+
+
+TREES = [
+    "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))",
+    "( (S (NP-SBJ (DT a) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN dog))) (. .)))",
+    "(TOP (NP (NP (NN dog)) (PP (IN of) (NP (DT the) (NN cat)))))",
+]
+SETTINGS = digits.settings(
+    "data.vocab_size=330",
+    "model.d_model=64",
+    "model.d_ff=128",
+    "model.n_heads=2",
+    "model.n_layers=1",
+    "model.p_drop=0.0",
+    "train.steps=120",
+    "train.tokens_per_batch=120",
+    "train.warmup_steps=40",
+    "train.label_smoothing=0.0",
+    "train.validate_steps=60",
+    "train.checkpoint_steps=60",
+    "train.average=1",
+)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run that learned three trees by heart, in order."""
+    place = tmp_path_factory.mktemp("parsing")
+    (place / "train.mrg").write_text("\n".join(TREES * 4), "utf-8")
+    files = ["--train", str(place / "train.mrg"), "--valid", str(place / "train.mrg")]
+    run = ["train", str(place / "run"), "--task", "parsing", *files, "--preset", "parsing-small"]
+    order = ["--set", "data.linearisation=in-order"]
+    done = CliRunner().invoke(main, [*run, *order, *SETTINGS], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return place / "run", done.stderr
+
+
+def parse(*arguments, stdin=None):
+    return CliRunner().invoke(main, ["parse", *arguments], input=stdin, catch_exceptions=False)
+
+
+def test_training_learns_trees_and_reports_f1_complete_match_and_perplexity(trained) -> None:
+    run, log = trained
+    assert "removed or changed: 4 function tags" in log
+    lines = (run / "metrics.jsonl").read_text("utf-8").splitlines()
+    final = [json.loads(line) for line in lines][-1]
+    assert final["f1"] > 90
+    assert final["complete_match"] > 60
+    assert final["perplexity"] < 1.5
+    config = json.loads((run / "model" / "config.json").read_text("utf-8"))
+    assert (config["task"], config["linearisation"]) == ("parsing", "in-order")
+
+
+def test_a_trained_model_parses_arguments_lines_tokens_and_treebanks(trained, tmp_path) -> None:
+    model = ["--model", str(trained[0] / "model")]
+    expected = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))"
+    assert parse("the dog runs.", *model).stdout == expected + "\n"
+    done = parse(*model, stdin="the dog runs.\n\nthe dog runs .\n")
+    assert done.stdout == f"{expected}\n\n{expected}\n"
+    assert " runs.)" in parse(*model, "--tokens", stdin="the dog runs.\n").stdout
+    treebank = tmp_path / "t.mrg"
+    treebank.write_text("\n".join(TREES), "utf-8")
+    out = tmp_path / "out.mrg"
+    assert parse(*model, "--trees", str(treebank), "--output", str(out)).exit_code == 0
+    assert [words(tree) for tree in read_trees(out)] == [words(t) for t in read_trees(treebank)]
+    fields = json.loads(parse("f(x) 🙂", *model, "--json").stdout)
+    assert fields["words"] == ["f", "(", "x", ")", "🙂"]
+    assert all(f" {escape(word)})" in fields["tree"] for word in fields["words"])
+    assert fields["score"] < 0
+
+
+def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path) -> None:
+    run, _ = trained
+    model = run / "model"
+    translate = CliRunner().invoke(main, ["translate", "a", "--model", str(model)])
+    assert translate.exit_code == 2
+    assert translate.stderr == (
+        f"transduce: {model} is a model for parsing, not for translation: "
+        "use it with transduce parse\n"
+    )
+    done = parse("a")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("transduce: there is no bundled parser: give one with --model")
+    both = parse("a", "--trees", "x", "--model", str(model))
+    assert both.stderr == "transduce: TEXT, --input and --trees: give only one of them\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NN a))\n" * 16 + "(S (NN a)", "line 17, character 1: this bracket is never closed"),
+        ("", "there are no trees in "),
+    ],
+)
+def test_a_broken_treebank_is_one_sentence(tmp_path, text, message) -> None:
+    file = tmp_path / "train.mrg"
+    file.write_text(text, "utf-8")
+    command = ["train", str(tmp_path / "run"), "--task", "parsing", "--train", str(file)]
+    done = CliRunner().invoke(main, [*command, "--valid", str(file), "--preset", "parsing-small"])
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
