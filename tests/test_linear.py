@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.parsing.cleaning import clean_trees
-from transduce.parsing.linear import ANY_TAG, is_punctuation, linearise, tree_of
+from transduce.parsing.linear import (
+    NO_TAG,
+    POSITIONS,
+    is_punctuation,
+    linearise,
+    source_text,
+    source_words,
+    tree_of,
+)
 from transduce.parsing.tree import Leaf, Node, indented, leaves, to_brackets, words
 from transduce.parsing.words import split_words
 
@@ -17,7 +25,7 @@ ORDERS = ["top-down", "in-order"]
 
 def without_tags(tree):
     if isinstance(tree, Leaf):
-        return tree if is_punctuation(tree.tag) else Leaf(ANY_TAG, tree.word)
+        return tree if is_punctuation(tree.tag) else Leaf(NO_TAG, tree.word)
     return Node(tree.label, tuple(map(without_tags, tree.children)))
 
 
@@ -41,17 +49,31 @@ def test_both_orders_have_the_same_symbols_and_one_for_each_word(tree) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@given(symbols=st.lists(st.sampled_from(["⟨A", "⟩A", "⟨B", "⟩B", "•X"]), max_size=8))
+@given(symbols=st.lists(st.sampled_from(["⟨A", "⟩A", "⟨B", "⟩B", "→"]), max_size=8))
 def test_symbols_that_are_not_a_tree_raise_and_others_linearise_to_themselves(
     order, symbols
 ) -> None:
-    sentence = ["w"] * sum(symbol == "•X" for symbol in symbols)
+    sentence = ["w"] * symbols.count("→")
+    numbers = iter(range(len(sentence)))
+    symbols = [f"→{next(numbers)}" if symbol == "→" else symbol for symbol in symbols]
     try:
         tree = tree_of(symbols, sentence, order)
     except ValueError:
         return
-    assert linearise(tree, order, True) == symbols
+    assert linearise(tree, order, False) == symbols
     assert words(tree) == sentence
+
+
+@given(st.lists(st.text("aé(→•0 ".replace(" ", ""), min_size=1), min_size=1))
+def test_words_are_restored_from_a_source_text(sentence) -> None:
+    assert source_words(source_text(sentence)) == sentence
+
+
+def test_positions_repeat_in_long_sentences() -> None:
+    tree = Node("TOP", (Node("S", tuple(Leaf("X", str(i)) for i in range(200))),))
+    symbols = linearise(tree, "top-down", False)
+    assert len(set(symbols)) == POSITIONS + 2
+    assert words(tree_of(symbols, words(tree), "top-down")) == words(tree)
 
 
 @given(trees.tree())

@@ -9,54 +9,67 @@ import torch
 from click.testing import CliRunner
 
 from transduce.cli import main
-from transduce.config import ModelConfig
+from transduce.config import DataConfig, ModelConfig
+from transduce.log import silent
 from transduce.model import build_network
 from transduce.parsing.grammar import Symbols, TreeGrammar
-from transduce.parsing.linear import tree_of
+from transduce.parsing.linear import NO_TAG, POSITIONS, tree_of
 from transduce.parsing.parser import PARSING, Parser
-from transduce.parsing.tree import escape, words
+from transduce.parsing.tree import escape, leaves, words
 from transduce.parsing.treebank import read_trees
 from transduce.search import Search
+from transduce.tasks.parsing import Parsing
 from transduce.tokenizer import SymbolTokenizer
 
 ORDERS = ["top-down", "in-order"]
-VOCABULARY = ["<pad>", "<s>", "</s>", "<unk>", "⟨", "⟨A", "⟨B", "⟩A", "⟩B", "•X"]
+SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "⟨", "→"]
+VOCABULARY = [*SPECIALS, "⟨A", "⟨B", "⟩A", "⟩B", "→0", "→1", "→2"]
 EOS = 2
 CPU = torch.device("cpu")
 
 
-def every_tree(count, longest, order):
+def every_tree(vocabulary, count, longest, order, tags):
     """All sequences of at most so many symbols that are a tree over so many words, as ids."""
-    ids = {symbol: i for i, symbol in enumerate(VOCABULARY) if len(symbol) == 2}
+    ids = {s: i for i, s in enumerate(vocabulary) if len(s) == 2 and s[0] != "→"}
     for length in range(longest + 1):
-        for symbols in itertools.product(ids, repeat=length):
-            if symbols.count("•X") != count:
+        for symbols in itertools.product([*ids, "→"], repeat=length):
+            if symbols.count("→") != count:
                 continue
+            numbers = iter(range(count))
+            numbered = [f"→{next(numbers)}" if s == "→" else s for s in symbols]
             try:
-                tree_of(symbols, ["w"] * count, order)
+                tree = tree_of(numbered, ["w"] * count, order)
             except ValueError:
                 continue
-            yield tuple(ids[symbol] for symbol in symbols)
+            if not tags or all(leaf.tag != NO_TAG for leaf in leaves(tree)):
+                yield tuple(vocabulary.index(symbol) for symbol in numbered)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("count", "limit"), [(1, 4), (1, 6), (2, 5), (2, 7), (3, 6), (3, 7)])
+@pytest.mark.parametrize("tag", ["", "•X", "•,"])
+@pytest.mark.parametrize(("count", "limit"), [(1, 5), (1, 7), (2, 5), (2, 7), (3, 7)])
 def test_the_grammar_allows_exactly_the_prefixes_of_trees_that_fit_the_limit(
-    order, count, limit
+    order, tag, count, limit
 ) -> None:
-    trees = {(*tree, EOS) for tree in every_tree(count, limit - 1, order)}
+    vocabulary = [*VOCABULARY, tag] if tag else VOCABULARY
+    required = tag == "•X"
+    found = every_tree(vocabulary, count, limit - 1, order, required)
+    trees = {(*tree, EOS) for tree in found}
     follows = {}
     for tree in trees:
         for i, token in enumerate(tree):
             follows.setdefault(tree[:i], set()).add(token)
-    symbols = Symbols.of(VOCABULARY, EOS, order)
+    if not trees:
+        assert limit < count * (1 + required) + 3
+        return
+    symbols = Symbols.of(vocabulary, EOS, order)
     waiting = [((), TreeGrammar.start(symbols, [count], [limit], CPU))]
     seen = set()
     while waiting:
         prefix, grammar = waiting.pop()
         seen.add(prefix)
         allowed = set(grammar.allowed()[0].nonzero().flatten().tolist())
-        assert allowed == follows[prefix], prefix
+        assert allowed == follows[prefix], [vocabulary[i] for i in prefix]
         for token in allowed - {EOS}:
             after = grammar.after(torch.tensor([0]), torch.tensor([token]))
             waiting.append(((*prefix, token), after))
@@ -77,10 +90,13 @@ SENTENCES = [
 
 def random_parser(tmp_path, seed, order, tags=True):
     torch.manual_seed(seed)
-    leaf = "•DT •NN" if tags else "•XX •XX"
-    targets = [f"⟨S ⟨NP {leaf} ⟩NP ⟨VP •HYPH ⟩VP ⟩S", "⟨TOP •. ⟩TOP"]
-    pairs = [(text, target) for text in ("the dog runs", "a cat .") for target in targets]
-    tokenizer = SymbolTokenizer.learn_pairs(pairs, 300, tmp_path / "tokens.model")
+    text = "(S (NP (DT a) (NN dog)) (VP (HYPH -))) (TOP (. .))"
+    (tmp_path / "trees").write_text(text, "utf-8")
+    task = Parsing(linearisation=order, pos_tags=tags)
+    examples = task.read(task.text_of([tmp_path / "trees"]))
+    tokenizer = task.learn_tokenizer(
+        examples, DataConfig(vocab_size=400), tmp_path / "tokens.model", silent
+    )
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size,
         target_vocab_size=tokenizer.target_vocab_size,
@@ -99,7 +115,7 @@ def test_any_model_gives_one_tree_over_exactly_the_words_of_any_input(
     tmp_path, order, beam
 ) -> None:
     seed = torch.seed() % 2**32
-    parser = random_parser(tmp_path, seed, order)
+    parser = random_parser(tmp_path, seed, order, tags=bool(seed % 2))
     sentences = [text.split(" ") if text else [] for text in SENTENCES]
     search = Search(beam=beam, alpha=0.3, extra_length=300)
     for sentence, parse in zip(sentences, parser.parse(sentences, search), strict=True):
@@ -122,11 +138,10 @@ def test_a_tree_does_not_depend_on_the_other_sentences(tmp_path, order) -> None:
 
 def test_the_target_vocabulary_is_symbols_and_unknown_labels_keep_their_kind(tmp_path) -> None:
     tokenizer = random_parser(tmp_path, 1, "top-down").tokenizer
-    symbols = {symbol for symbol in tokenizer.target_vocabulary[4:] if len(symbol) > 1}
-    assert symbols == {"⟨S", "⟩S", "⟨NP", "⟩NP", "⟨VP", "⟩VP", "•DT", "•NN", "•HYPH", "⟨TOP"} | {
-        "⟩TOP",
-        "•.",
-    }
+    symbols = {symbol for symbol in tokenizer.target_vocabulary[4:] if symbol[1:].isalpha()}
+    assert " ".join(sorted(symbols)) == "•DT •HYPH •NN ⟨NP ⟨S ⟨TOP ⟨VP ⟩NP ⟩S ⟩TOP ⟩VP"
+    positions = {f"→{number}" for number in range(POSITIONS)}
+    assert set(tokenizer.target_vocabulary[4:]) - symbols == {*positions, "•.", *"⟨⟩•→"}
     ids = tokenizer.encode_targets(["⟨NEW •DT ⟩NEW"])[0]
     assert [tokenizer.target_vocabulary[i] for i in ids] == ["⟨", "•DT", "⟩"]
     reread = SymbolTokenizer.load(tmp_path / "tokens.model")
@@ -139,7 +154,7 @@ TREES = [
     "(TOP (NP (NP (NN dog)) (PP (IN of) (NP (DT the) (NN cat)))))",
 ]
 SETTINGS = digits.settings(
-    "data.vocab_size=330",
+    "data.vocab_size=460",
     "model.d_model=64",
     "model.d_ff=128",
     "model.n_heads=2",

@@ -12,34 +12,38 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from transduce.config import Linearisation
-from transduce.parsing.linear import CLOSE, OPEN, WORD
+from transduce.parsing.linear import CLOSE, OPEN, POSITION, POSITIONS, TAG, is_punctuation
 
 MOST_OPENS = 16  # between two words
 DEEPEST = 100  # open constituents
 
-NOTHING, OPENED, SHIFTED, CLOSED = range(4)  # what the last symbol was
+NOTHING, OPENED, TAGGED, SHIFTED, CLOSED = range(5)  # what a symbol does
+ROLES = {OPEN: OPENED, TAG: TAGGED, POSITION: SHIFTED, CLOSE: CLOSED}
 
 
 @dataclass(frozen=True)
 class Symbols:
-    """The target vocabulary by the role of each symbol; labels are numbered."""
+    """The target vocabulary by the role of each symbol."""
 
     kinds: Int[Tensor, " vocabulary"]  # NOTHING for specials and unknown labels
-    labels: Int[Tensor, " vocabulary"]  # of symbols that open or close; -1 for others
+    labels: Int[Tensor, " vocabulary"]  # numbers of labels and positions; -1 for others
     eos_id: int
     order: Linearisation
+    tags: bool  # every word has a tag; otherwise it may have one
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], eos_id: int, order: Linearisation) -> "Symbols":
-        roles = {OPEN: OPENED, WORD: SHIFTED, CLOSE: CLOSED}
-        kinds = [roles.get(s[0], NOTHING) if len(s) > 1 else NOTHING for s in vocabulary]
-        opens = [s[1:] for s, kind in zip(vocabulary, kinds, strict=True) if kind == OPENED]
-        numbers = {label: number for number, label in enumerate(opens)}
+        kinds = [ROLES.get(s[0], NOTHING) if len(s) > 1 else NOTHING for s in vocabulary]
+        roles = list(zip(kinds, [symbol[1:] for symbol in vocabulary], strict=True))
+        opens = [label for kind, label in roles if kind == OPENED]
         labels = [
-            numbers[s[1:]] if kind in (OPENED, CLOSED) else -1
-            for s, kind in zip(vocabulary, kinds, strict=True)
+            int(label)
+            if kind == SHIFTED
+            else (opens.index(label) if kind in (OPENED, CLOSED) else -1)
+            for kind, label in roles
         ]
-        return cls(torch.tensor(kinds), torch.tensor(labels), eos_id, order)
+        tags = any(kind == TAGGED and not is_punctuation(tag) for kind, tag in roles)
+        return cls(torch.tensor(kinds), torch.tensor(labels), eos_id, order, tags)
 
 
 @dataclass(frozen=True)
@@ -70,27 +74,34 @@ class TreeGrammar:
         return cls(on_device, 0, count, limit, zeros, zeros, zeros + NOTHING, zeros, stack)
 
     def allowed(self) -> Bool[Tensor, "rows vocabulary"]:
-        kinds, labels = self.symbols.kinds, self.symbols.labels
-        more = self.shifted < self.words
-        after_open = self.length + 1 + (self.words - self.shifted) + self.depth + 1 + 1
-        room = (self.opens < MOST_OPENS) & (self.depth < DEEPEST) & (after_open <= self.limits)
-        inside = self.depth > 0
-        shifting = more & inside
+        """Which symbols may follow: those that leave room to complete the tree."""
+        kinds, labels, last = self.symbols.kinds, self.symbols.labels, self.last
+        left = self.words - self.shifted
+        more, inside, tagged = left > 0, self.depth > 0, last == TAGGED
+        root = ~inside & (more | (last == SHIFTED))  # its brackets are still to come
+        # the length of the shortest way to complete the tree: its words, closing brackets and EOS
+        needed = self.length + left * (1 + self.symbols.tags) + self.depth + 2 * root + 1
+        few = (self.opens < MOST_OPENS) & (self.depth < DEEPEST)
+        opening = few & (needed + 2 * ~root <= self.limits)
         closing = inside & ((self.depth > 1) | ~more)
+        word = more & inside
         if self.symbols.order == "top-down":
-            opening = room & more
-            closing &= self.last != OPENED
+            opening &= more
+            closing &= last != OPENED
         else:
-            opening = room & ((self.last == SHIFTED) | (self.last == CLOSED))
-            shifting |= self.last == NOTHING
-            # all so far becomes the first child of a new constituent
-            closing |= (self.depth == 1) & room
-        ending = ~more & ~inside & (self.last == CLOSED)
+            # a root that closes early becomes the first child of another
+            closing |= (self.depth == 1) & few & (needed + 2 <= self.limits)
+            opening &= (last == SHIFTED) | (last == CLOSED)
+            word |= last == NOTHING
+        tagging = word if self.symbols.tags else word & (needed + 1 <= self.limits)
+        shifting = tagged if self.symbols.tags else word
         top = self.stack.gather(1, (self.depth - 1).clamp(min=0)[:, None])
-        allowed = opening[:, None] & (kinds == OPENED)
-        allowed |= shifting[:, None] & (kinds == SHIFTED)
-        allowed |= closing[:, None] & (kinds == CLOSED) & (labels == top)
-        allowed[:, self.symbols.eos_id] = ending
+        here = (self.shifted % POSITIONS)[:, None]
+        allowed = (opening & ~tagged)[:, None] & (kinds == OPENED)
+        allowed |= (tagging & ~tagged)[:, None] & (kinds == TAGGED)
+        allowed |= (shifting | tagged)[:, None] & (kinds == SHIFTED) & (labels == here)
+        allowed |= (closing & ~tagged)[:, None] & (kinds == CLOSED) & (labels == top)
+        allowed[:, self.symbols.eos_id] = ~more & ~inside & (last == CLOSED)
         return allowed
 
     def after(self, rows: Int[Tensor, " kept"], newest: Int[Tensor, " kept"]) -> "TreeGrammar":

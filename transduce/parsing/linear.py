@@ -1,55 +1,82 @@
 """Trees as sequences of symbols, and back (§6.3; Vinyals et al. 2015, Liu and Zhang 2017).
 
-A symbol opens a constituent (`⟨NP`), closes one (`⟩NP`) or stands for the next word (`•NN`, or
-`•XX` if its tag is not predicted). The words themselves are not part of the sequence.
+A symbol opens a constituent (`⟨NP`), closes one (`⟩NP`), or is the tag (`•NN`) or the position
+(`→3`) of the next word. The words themselves are not part of the sequence. The source has the same
+positions after its words, so that the decoder finds the word that it has come to.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from transduce.config import Linearisation
 from transduce.parsing.cleaning import TOP
-from transduce.parsing.tree import Leaf, Node, Tree
+from transduce.parsing.tree import Leaf, Node, Tree, unescape
 
-OPEN, CLOSE, WORD = "⟨", "⟩", "•"
-ANY_TAG = "XX"
+OPEN, CLOSE, TAG, POSITION = "⟨", "⟩", "•", "→"
+NO_TAG = "XX"
 HYPHEN = "HYPH"  # the tag of hyphens in treebanks that split compounds
+POSITIONS = 64  # then they repeat
 
 
 def linearise(tree: Node, order: Linearisation, tags: bool) -> list[str]:
     """The symbols of a tree whose root is TOP, which is left out if it has a single constituent.
 
-    top-down: a constituent opens before its first child; in-order: after it.
+    top-down: a constituent opens before its first child; in-order: after it. Without `tags`, only
+    punctuation has one.
 
     >>> tree = Node("TOP", (Node("NP", (Leaf("DT", "a"), Leaf("NN", "dog"))),))
     >>> " ".join(linearise(tree, "top-down", tags=True))
-    '⟨NP •DT •NN ⟩NP'
+    '⟨NP •DT →0 •NN →1 ⟩NP'
     >>> " ".join(linearise(tree, "in-order", tags=False))
-    '•XX ⟨NP •XX ⟩NP'
+    '→0 ⟨NP →1 ⟩NP'
     """
-    symbols: list[str] = []
     root = tree.children[0] if len(tree.children) == 1 else tree
-    _add(root if isinstance(root, Node) else tree, order, tags, symbols)
+    number = 0
+    symbols = []
+    for symbol in _symbols(root if isinstance(root, Node) else tree, order):
+        if symbol[0] != TAG or tags or is_punctuation(symbol[1:]):
+            symbols.append(symbol)
+        if symbol[0] == TAG:
+            symbols.append(position(number))
+            number += 1
     return symbols
 
 
-def _add(tree: Tree, order: Linearisation, tags: bool, symbols: list[str]) -> None:
+def _symbols(tree: Tree, order: Linearisation) -> Iterator[str]:
     if isinstance(tree, Leaf):
-        symbols.append(WORD + (tree.tag if tags or is_punctuation(tree.tag) else ANY_TAG))
+        yield TAG + tree.tag
         return
-    for number, child in enumerate(tree.children):
-        if number == (order == "in-order"):
-            symbols.append(OPEN + tree.label)
-        _add(child, order, tags, symbols)
-    if order == "in-order" and len(tree.children) == 1:
-        symbols.append(OPEN + tree.label)
-    symbols.append(CLOSE + tree.label)
+    before = tree.children[: int(order == "in-order")]
+    for child in before:
+        yield from _symbols(child, order)
+    yield OPEN + tree.label
+    for child in tree.children[len(before) :]:
+        yield from _symbols(child, order)
+    yield CLOSE + tree.label
+
+
+def position(number: int) -> str:
+    return f"{POSITION}{number % POSITIONS}"
+
+
+def source_text(words: Sequence[str]) -> str:
+    """What the encoder reads: the characters of the words, each followed by its position.
+
+    >>> source_text(["(", "dogs", ")"]) == source_text(["-LRB-", "dogs", "-RRB-"])
+    True
+    """
+    return " ".join(unescape(word) + position(number) for number, word in enumerate(words))
+
+
+def source_words(text: str) -> list[str]:
+    """The words of a source text."""
+    return [word[: word.rindex(POSITION)] for word in text.split(" ")]
 
 
 def is_punctuation(tag: str) -> bool:
     """Whether a tag is that of punctuation, which is always predicted, as EVALB ignores it.
 
-    >>> [tag for tag in (",", "''", "-LRB-", "NN", "PRP$", "XX") if is_punctuation(tag)]
-    [',', "''", '-LRB-']
+    >>> [tag for tag in (",", "''", "-LRB-", "NN", "PRP$", "HYPH") if is_punctuation(tag)]
+    [',', "''", '-LRB-', 'HYPH']
     """
     bracket = tag.startswith("-") and tag.endswith("-")
     return bracket or tag == HYPHEN or not any(map(str.isalnum, tag))
@@ -57,17 +84,23 @@ def is_punctuation(tag: str) -> bool:
 
 def tree_of(symbols: Iterable[str], words: Sequence[str], order: Linearisation) -> Node:
     """The tree of symbols over words; raises ValueError if they are not one tree over all words."""
-    following = iter(words)
     stack: list[tuple[str, list[Tree]]] = [("", [])]
-    last = ""
+    number, tag, last = 0, "", ""
     for symbol in symbols:
         mark, label = symbol[:1], symbol[1:]
-        if mark == WORD:
-            stack[-1][1].append(Leaf(label, next(following, "")))
+        if last == TAG and mark != POSITION:
+            raise ValueError(f"{symbol} follows a tag")
+        if mark == TAG:
+            tag = label
+        elif mark == POSITION:
+            if number == len(words) or symbol != position(number):
+                raise ValueError(f"{symbol} is not the next word")
+            stack[-1][1].append(Leaf(tag or NO_TAG, words[number]))
+            number, tag = number + 1, ""
         elif mark == OPEN:
             first: list[Tree] = []
             if order == "in-order":
-                if last not in (WORD, CLOSE):
+                if last not in (POSITION, CLOSE):
                     raise ValueError(f"{symbol} has no first child")
                 first = [stack[-1][1].pop()]
             stack.append((label, first))
@@ -78,6 +111,7 @@ def tree_of(symbols: Iterable[str], words: Sequence[str], order: Linearisation) 
             stack[-1][1].append(Node(label, tuple(children)))
         last = mark
     (_, roots), *rest = stack
-    if rest or len(roots) != 1 or not isinstance(roots[0], Node) or next(following, None):
+    if rest or last != CLOSE or len(roots) != 1 or number < len(words):
         raise ValueError("the symbols are not one tree over the words")
-    return roots[0] if roots[0].label == TOP else Node(TOP, (roots[0],))
+    root = roots[0]
+    return root if isinstance(root, Node) and root.label == TOP else Node(TOP, (root,))

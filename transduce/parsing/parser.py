@@ -12,8 +12,8 @@ from transduce.engines.torch_engine import side_by_side
 from transduce.errors import ModelError
 from transduce.model import Network
 from transduce.parsing.grammar import Symbols, TreeGrammar
-from transduce.parsing.linear import HYPHEN, WORD, tree_of
-from transduce.parsing.tree import Node, unescape
+from transduce.parsing.linear import HYPHEN, TAG, source_text, tree_of
+from transduce.parsing.tree import Node
 from transduce.parsing.words import split_words
 from transduce.search import Search
 from transduce.search.beam import beam_search
@@ -41,7 +41,7 @@ class Parser:
         self.tokenizer, self.network = tokenizer, network.eval()
         eos_id, vocabulary = network.config.eos_id, tokenizer.target_vocabulary
         self.symbols = Symbols.of(vocabulary, eos_id, linearisation)
-        self.splits_hyphens = WORD + HYPHEN in vocabulary
+        self.splits_hyphens = TAG + HYPHEN in vocabulary
 
     def words(self, text: str) -> list[str]:
         """The words of a sentence, split as in the treebank that the model was trained on."""
@@ -99,11 +99,6 @@ class Parser:
             tree = tree_of((vocabulary[i] for i in best.tokens), words, order)
             parses.append(Parse(tree, best.score, best.log_prob))
         return parses
-
-
-def source_text(words: Sequence[str]) -> str:
-    """What the encoder reads: the characters of the words, however a treebank escapes them."""
-    return " ".join(map(unescape, words))
 
 
 def batches(lengths: dict[int, int], most: int) -> Iterator[list[int]]:

@@ -12,8 +12,15 @@ from transduce.corpus.reading import File
 from transduce.corpus.text import Text
 from transduce.log import Log, silent
 from transduce.parsing.cleaning import Change, clean_trees, describe_changes
-from transduce.parsing.linear import linearise, tree_of
-from transduce.parsing.tree import Node, Tree, to_brackets, unescape, words
+from transduce.parsing.linear import (
+    POSITIONS,
+    linearise,
+    position,
+    source_text,
+    source_words,
+    tree_of,
+)
+from transduce.parsing.tree import Node, Tree, to_brackets, words
 from transduce.parsing.treebank import read_trees
 from transduce.search import Search
 from transduce.search.constraints import Constraint
@@ -54,7 +61,7 @@ class Parsing:
             changes = Counter[Change]()
             for tree in clean_trees(read_trees(file), changes):
                 symbols = linearise(_trainable(tree), self.linearisation, self.pos_tags)
-                yield Pair(" ".join(map(unescape, words(tree))), " ".join(symbols))
+                yield Pair(source_text(words(tree)), " ".join(symbols))
             if described := describe_changes(changes):
                 log(f"{file}: removed or changed: {described}")
 
@@ -69,7 +76,11 @@ class Parsing:
         tags: Sequence[str],
         log: Log,
     ) -> SymbolTokenizer:
-        return SymbolTokenizer.learn_pairs(examples, config.vocab_size, file, log=log)
+        """Pieces of words, the symbols of the trees, and all positions."""
+        positions = map(position, range(POSITIONS))
+        return SymbolTokenizer.learn_pairs(
+            examples, config.vocab_size, file, symbols=positions, log=log
+        )
 
     def constraint(self, text: str) -> Constraint | None:
         """None: the parser constrains whole batches, see `transduce.parsing.grammar`."""
@@ -92,7 +103,7 @@ class Parsing:
 
         assert isinstance(tokenizer, SymbolTokenizer)
         source, target = (store.sides[side] for side in self.sides)
-        sentences = [tokenizer.decode(source[i]).split(" ") for i in range(count)]
+        sentences = [source_words(tokenizer.decode(source[i])) for i in range(count)]
         gold = []
         for i, sentence in enumerate(sentences):
             symbols = (tokenizer.target_vocabulary[int(j)] for j in target[i])

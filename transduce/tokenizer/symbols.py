@@ -23,15 +23,16 @@ class SymbolTokenizer(Tokenizer):
         vocab_size: int,
         file: Path,
         *,
+        symbols: Iterable[str] = (),
         log: Callable[[str], None] = lambda _: None,
     ) -> "SymbolTokenizer":
-        """Learns pieces of text from the sources, and all symbols of the targets."""
-        sources, symbols = [], set[str]()
+        """Learns pieces of text from the sources; its symbols are those of the targets and more."""
+        sources, known = [], set(symbols)
         for source, target in pairs:
             sources.append(source)
-            symbols.update(target.split())
-        symbols.update([symbol[0] for symbol in symbols])
-        cls.learn(sources, vocab_size, file, symbols=sorted(symbols), log=log)
+            known.update(target.split())
+        known.update([symbol[0] for symbol in known])
+        cls.learn(sources, vocab_size, file, symbols=sorted(known), log=log)
         return cls(file.read_bytes())
 
     @cached_property
