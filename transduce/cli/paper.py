@@ -22,6 +22,23 @@ def params(as_json: bool) -> None:
     click.echo(parameters.to_json(rows) if as_json else parameters.render(rows))
 
 
+@paper_command.command("table4")
+@click.option(
+    "--results",
+    type=options.PATH,
+    default="results",
+    show_default=True,
+    help="Folder of records that transduce parse --record wrote.",
+)
+@options.as_json
+def table4(results: Path, as_json: bool) -> None:
+    """Constituency parsing: the F1 of Table 4 and of recorded results."""
+    from transduce.paper.table4 import PAPER, read_rows, render, to_json
+
+    rows = read_rows(results)
+    click.echo(to_json([*PAPER, *rows]) if as_json else render(rows))
+
+
 @paper_command.command("figure1")
 @click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
 @options.settings()

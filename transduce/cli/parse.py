@@ -1,8 +1,10 @@
 """`transduce parse`: sentences to trees."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,21 @@ from transduce.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from transduce.parsing.parser import Parse, Parser
+    from transduce.parsing.tree import Node
+    from transduce.search import Search
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
 MOST_PICTURES = 100  # trees in one file
 CHUNK = 512  # sentences in memory
 
-Record = tuple[str, list[str]]  # a sentence as given, and its words
+
+@dataclass(frozen=True)
+class Record:
+    """A sentence as given, its words, and its tree if it is known."""
+
+    text: str
+    words: list[str]
+    tree: "Node | None" = None
 
 
 @click.command("parse", short_help="Parse sentences: arguments, standard input, or a file.")
@@ -30,6 +41,8 @@ Record = tuple[str, list[str]]  # a sentence as given, and its words
 @click.option(
     "--output", type=PATH, help="Write to this file; .svg, .png, .pdf and .html are pictures."
 )
+@click.option("--record", type=PATH, help="With --trees: write scores to this file, FILE.json.")
+@click.option("--title", help="Title of the record [default: the file name].")
 @click.option("--beam", type=beam_width, default=21, show_default=True, help="Beam width.")
 @click.option(
     "--alpha",
@@ -49,6 +62,8 @@ def parse_command(
     trees: Path | None,
     tokens: bool,
     output: Path | None,
+    record: Path | None,
+    title: str | None,
     beam: int,
     alpha: float,
     device: str,
@@ -58,11 +73,11 @@ def parse_command(
 
     Every output is a tree over exactly the words of the sentence, one per line; a blank line stays
     blank. On a terminal, trees are indented. With --json an output line is an object with text,
-    words, tree and score.
+    words, tree and score. With --trees the F1 of the parses is printed; `transduce evalb --clean
+    --gold-tags` on the file of --output gives the same.
     """
-    from dataclasses import replace
-
     from transduce.parsing.parser import PARSING, Parser
+    from transduce.parsing.scores import TreeScores
     from transduce.translate.lines import OutputFile, chunks
 
     if len([given for given in (text, source, trees) if given]) > 1:
@@ -75,25 +90,59 @@ def parse_command(
             "there is no bundled parser: give one with --model; "
             "transduce train RUN --task parsing --train TREES makes one"
         )
+    if record and not trees:
+        raise InputError("--record needs trees to compare with: give --trees")
     parser = Parser.load(model, device)
+    search = replace(PARSING, beam=beam, alpha=alpha)
     with ExitStack() as stack:
         records, ready = _records(parser, text, source, trees, tokens, stack)
-        search = replace(PARSING, beam=beam, alpha=alpha)
         if picture:
             assert output
             _draw(parser, list(records), search, output)
             return
         out = stack.enter_context(OutputFile(output)) if output else None
+        scores, began = TreeScores(), time.perf_counter()
         for some in chunks(records, CHUNK, ready):
-            parses = parser.parse([words for _, words in some], search)
-            for (line, words), parse in zip(some, parses, strict=True):
-                written = _written(line, words, parse, as_json, terminal=out is None)
+            parses = parser.parse([record.words for record in some], search)
+            for sentence, parse in zip(some, parses, strict=True):
+                written = _written(sentence, parse, as_json, terminal=out is None)
                 out.write(written) if out else click.echo(written)
+                if sentence.tree and parse:
+                    scores.add([sentence.tree], [parse.tree])
+    if trees:
+        seconds = time.perf_counter() - began
+        log(
+            f"{scores.totals.sentences:,} sentences in {seconds:,.1f} s: F1 {scores.f1:.2f}, "
+            f"complete match {scores.complete_match:.1f}, tags {scores.tagging_accuracy:.1f} % "
+            f"(beam {beam}, α {alpha:g})"
+        )
+    if record and trees:
+        facts = {**scores.to_json(), "seconds": seconds}
+        _write_record(record, title, facts, trees, model, search, device)
 
 
-def _written(
-    text: str, words: list[str], parse: "Parse | None", as_json: bool, terminal: bool
-) -> str:
+def _write_record(
+    record: Path,
+    title: str | None,
+    facts: dict[str, object],
+    trees: Path,
+    model: Path,
+    search: "Search",
+    device: str,
+) -> None:
+    from datetime import UTC, datetime
+
+    from transduce.evaluate.record import System, record_of, write_record
+
+    name, today = record.stem, datetime.now(UTC).date()
+    how = {"engine": "torch", "compute": "float32", "device": device}
+    found = record_of(
+        name, title or name, facts | how, trees, [trees], System(model, search), today
+    )
+    write_record(record, found)
+
+
+def _written(record: "Record", parse: "Parse | None", as_json: bool, terminal: bool) -> str:
     from transduce.parsing.tree import indented, to_brackets
     from transduce.table import terminal_width
     from transduce.translate.lines import json_line
@@ -101,7 +150,8 @@ def _written(
     if as_json:
         tree = to_brackets(parse.tree) if parse else ""
         score = parse.score if parse else 0.0
-        return json_line({"text": text, "words": words, "tree": tree, "score": score})
+        fields = {"text": record.text, "words": record.words, "tree": tree, "score": score}
+        return json_line(fields)
     if parse is None:
         return ""
     if terminal and sys.stdout.isatty():
@@ -127,28 +177,26 @@ def _records(
     from transduce.translate.lines import ArrivingLines, clean, decode_lines
 
     if trees:
-        found = map(words, clean_trees(read_trees(trees), Counter()))
-        return ((" ".join(some), some) for some in found), lambda: True
+        found = clean_trees(read_trees(trees), Counter())
+        return (Record(" ".join(words(tree)), words(tree), tree) for tree in found), _always
     ready, lines = _always, iter(text)
     if not text:
         arriving = ArrivingLines(stack.enter_context(TextFile(str(source or "-"))))
         ready, lines = arriving.ready, decode_lines(arriving, log)
     split: Callable[[str], list[str]] = str.split if tokens else parser.words
-    return ((line, split(clean(line))) for line in lines), ready
+    return (Record(line, split(clean(line))) for line in lines), ready
 
 
 def _always() -> bool:
     return True
 
 
-def _draw(parser: "Parser", records: list[Record], search: object, output: Path) -> None:
+def _draw(parser: "Parser", records: list[Record], search: "Search", output: Path) -> None:
     from transduce.figures.trees import draw_trees
-    from transduce.search import Search
 
-    assert isinstance(search, Search)
     if len(records) > MOST_PICTURES:
         raise InputError(f"{len(records):,} sentences: draw at most {MOST_PICTURES} at once")
-    parses = parser.parse([words for _, words in records], search)
+    parses = parser.parse([record.words for record in records], search)
     found = [parse.tree for parse in parses if parse]
     if not found:
         raise InputError("there is no sentence to draw")

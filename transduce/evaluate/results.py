@@ -17,14 +17,14 @@ Record = Mapping[str, Any]  # as `transduce evaluate --record` writes it
 
 
 def read_results(folder: Path) -> list[Record]:
-    """The records of a folder by name; other JSON files are skipped."""
+    """The records of translations in a folder, by name; other JSON files are skipped."""
     records: list[Record] = []
     for file in sorted(folder.glob("*.json")):
         try:
             content = json.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{file} cannot be read: {error}") from None
-        if isinstance(content, dict) and "scores" in content:
+        if isinstance(content, dict) and "bleu" in content.get("scores", {}):
             records.append(content)
     return records
 

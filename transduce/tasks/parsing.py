@@ -20,7 +20,7 @@ from transduce.parsing.linear import (
     source_words,
     tree_of,
 )
-from transduce.parsing.tree import Node, Tree, to_brackets, words
+from transduce.parsing.tree import Node, Tree, words
 from transduce.parsing.treebank import read_trees
 from transduce.search import Search
 from transduce.search.constraints import Constraint
@@ -94,26 +94,24 @@ class Parsing:
         count: int,
         search: Search,
     ) -> dict[str, float]:
-        """Parses as `transduce parse` does; scores as `transduce evalb --gold-tags` does."""
-        from transduce.parsing.evalb import score_lines
-        from transduce.parsing.evalb_lines import retagged
-        from transduce.parsing.evalb_params import collins
-        from transduce.parsing.evalb_report import total
+        """Parses and scores as `transduce parse --trees` does."""
         from transduce.parsing.parser import PARSING, Parser
+        from transduce.parsing.scores import TreeScores
 
         assert isinstance(tokenizer, SymbolTokenizer)
         source, target = (store.sides[side] for side in self.sides)
         sentences = [source_words(tokenizer.decode(source[i])) for i in range(count)]
-        gold = []
-        for i, sentence in enumerate(sentences):
-            symbols = (tokenizer.target_vocabulary[int(j)] for j in target[i])
-            gold.append(to_brackets(tree_of(symbols, sentence, self.linearisation)))
+        symbols = tokenizer.target_vocabulary
+        gold = [
+            tree_of([symbols[j] for j in target[i].tolist()], sentence, self.linearisation)
+            for i, sentence in enumerate(sentences)
+        ]
         parser = Parser(tokenizer, network, self.linearisation)
         search = replace(search, extra_length=PARSING.extra_length)
-        parses = [parse for parse in parser.parse(sentences, search) if parse]
-        test = [retagged(a, to_brackets(b.tree)) for a, b in zip(gold, parses, strict=True)]
-        scores = total(score_lines(gold, test, collins(), silent))
-        return {"f1": scores.f1 or 0.0, "complete_match": scores.complete_match}
+        parses = parser.parse(sentences, search)
+        scores = TreeScores()
+        scores.add(gold, [parse.tree for parse in parses if parse])
+        return {"f1": scores.f1, "complete_match": scores.complete_match}
 
 
 PARSING = Parsing()
