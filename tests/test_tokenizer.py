@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transduce.config import ModelConfig
 from transduce.corpus.reading import read_pairs
 from transduce.errors import ConfigError, InputError, ModelError
-from transduce.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, bpe
+from transduce.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, SymbolTokenizer, Tokenizer, bpe
 
 LINES = [
     "A dog runs on the beach and the dog barks.",
@@ -235,3 +235,18 @@ def test_real_text_has_no_unknown_tokens_and_decodes_to_itself(data, tmp_path) -
     for text, ids in zip(lines, tokens.encode_arrays(lines), strict=True):
         assert tokens.decode(ids) == text
     assert np.concatenate(tokens.encode_arrays(lines)).min() > UNK
+
+
+def test_symbols_outside_the_vocabulary_are_encoded_as_their_suffix_or_their_kind(tmp_path) -> None:
+    frequent = "→cat →a →b →c →d →e " * 2
+    target = frequent + "→running →swimming →1999 →2001 ⟨NP ⟩NP"
+    tokenizer = SymbolTokenizer.learn_pairs(
+        [("a cat", target)], 330, tmp_path / "x", open_kind="→", most=6
+    )
+    texts = ["→cat →jogging →cats →1750 ⟨NEW ⟩NP"]
+    names = [tokenizer.target_vocabulary[i] for i in tokenizer.encode_targets(texts)[0]]
+    assert names == ["→cat", "→*ing", "→", "→*000", "⟨", "⟩NP"]
+    assert tokenizer.target_vocab_size < tokenizer.vocab_size
+    reread = SymbolTokenizer.load(tmp_path / "x")
+    assert reread.encode_targets(texts) == tokenizer.encode_targets(texts)
+    assert reread.decode(reread.encode("a cat")) == "a cat"

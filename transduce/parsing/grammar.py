@@ -12,13 +12,13 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from transduce.config import Linearisation
-from transduce.parsing.linear import CLOSE, OPEN, POSITION, POSITIONS, TAG, is_punctuation
+from transduce.parsing.linear import CLOSE, NEXT, OPEN, TAG, is_punctuation
 
 MOST_OPENS = 16  # between two words
 DEEPEST = 100  # open constituents
 
 NOTHING, OPENED, TAGGED, SHIFTED, CLOSED = range(5)  # what a symbol does
-ROLES = {OPEN: OPENED, TAG: TAGGED, POSITION: SHIFTED, CLOSE: CLOSED}
+ROLES = {OPEN: OPENED, TAG: TAGGED, CLOSE: CLOSED}
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,20 @@ class Symbols:
     """The target vocabulary by the role of each symbol."""
 
     kinds: Int[Tensor, " vocabulary"]  # NOTHING for specials and unknown labels
-    labels: Int[Tensor, " vocabulary"]  # numbers of labels and positions; -1 for others
+    labels: Int[Tensor, " vocabulary"]  # numbers of the labels; -1 for other symbols
     eos_id: int
     order: Linearisation
     tags: bool  # every word has a tag; otherwise it may have one
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], eos_id: int, order: Linearisation) -> "Symbols":
-        kinds = [ROLES.get(s[0], NOTHING) if len(s) > 1 else NOTHING for s in vocabulary]
+        kinds = [
+            SHIFTED if s[0] == NEXT else ROLES.get(s[0], NOTHING) if len(s) > 1 else NOTHING
+            for s in vocabulary
+        ]
         roles = list(zip(kinds, [symbol[1:] for symbol in vocabulary], strict=True))
         opens = [label for kind, label in roles if kind == OPENED]
-        labels = [
-            int(label)
-            if kind == SHIFTED
-            else (opens.index(label) if kind in (OPENED, CLOSED) else -1)
-            for kind, label in roles
-        ]
+        labels = [opens.index(label) if kind in (OPENED, CLOSED) else -1 for kind, label in roles]
         tags = any(kind == TAGGED and not is_punctuation(tag) for kind, tag in roles)
         return cls(torch.tensor(kinds), torch.tensor(labels), eos_id, order, tags)
 
@@ -51,10 +49,12 @@ class TreeGrammar:
     """The state of each hypothesis of a batch: a `transduce.search.beam.Grammar`."""
 
     symbols: Symbols
+    names: Int[Tensor, "sentences longest"]  # the ids that name the words, and the end
+    words: Int[Tensor, " sentences"]
+    limits: Int[Tensor, " sentences"]  # symbols, with EOS
     length: int  # symbols so far, the same for all
-    words: Int[Tensor, " rows"]  # of the sentence
-    limits: Int[Tensor, " rows"]  # symbols, with EOS
-    shifted: Int[Tensor, " rows"]  # words so far
+    sentence: Int[Tensor, " rows"]
+    shifted: Int[Tensor, " rows"]  # words so far; -1 before the first word is named
     opens: Int[Tensor, " rows"]  # since the last word
     last: Int[Tensor, " rows"]
     depth: Int[Tensor, " rows"]
@@ -62,27 +62,44 @@ class TreeGrammar:
 
     @classmethod
     def start(
-        cls, symbols: Symbols, words: Sequence[int], limits: Sequence[int], device: torch.device
+        cls,
+        symbols: Symbols,
+        names: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        device: torch.device,
     ) -> "TreeGrammar":
         """The state before the first symbol; every sentence has at least one word."""
-        zeros = torch.zeros(len(words), dtype=torch.long, device=device)
-        on_device = replace(
-            symbols, kinds=symbols.kinds.to(device), labels=symbols.labels.to(device)
+        zeros = torch.zeros(len(names), dtype=torch.long, device=device)
+        longest = max(map(len, names))
+        padded = [[*ids, *[0] * (longest - len(ids))] for ids in names]
+        moved = replace(symbols, kinds=symbols.kinds.to(device), labels=symbols.labels.to(device))
+        return cls(
+            symbols=moved,
+            names=torch.tensor(padded, device=device),
+            words=torch.tensor([len(ids) - 1 for ids in names], device=device),
+            limits=torch.tensor(list(limits), device=device),
+            length=0,
+            sentence=torch.arange(len(names), device=device),
+            shifted=zeros - 1,
+            opens=zeros,
+            last=zeros + NOTHING,
+            depth=zeros,
+            stack=zeros.new_zeros(len(names), DEEPEST),
         )
-        count, limit = (torch.tensor(list(values), device=device) for values in (words, limits))
-        stack = zeros.new_zeros(len(words), DEEPEST)
-        return cls(on_device, 0, count, limit, zeros, zeros, zeros + NOTHING, zeros, stack)
 
     def allowed(self) -> Bool[Tensor, "rows vocabulary"]:
         """Which symbols may follow: those that leave room to complete the tree."""
         kinds, labels, last = self.symbols.kinds, self.symbols.labels, self.last
-        left = self.words - self.shifted
-        more, inside, tagged = left > 0, self.depth > 0, last == TAGGED
-        root = ~inside & (more | (last == SHIFTED))  # its brackets are still to come
+        limits = self.limits[self.sentence]
+        left = self.words[self.sentence] - self.shifted
+        more, inside = left > 0, self.depth > 0
+        named = (last != NOTHING) & (last != TAGGED)  # otherwise a name must follow
+        first = self.length == 1  # nothing but the first word's name
+        root = ~inside & (more | ((last == SHIFTED) & (not first)))  # brackets still to come
         # the length of the shortest way to complete the tree: its words, closing brackets and EOS
         needed = self.length + left * (1 + self.symbols.tags) + self.depth + 2 * root + 1
         few = (self.opens < MOST_OPENS) & (self.depth < DEEPEST)
-        opening = few & (needed + 2 * ~root <= self.limits)
+        opening = few & (needed + 2 * ~root <= limits)
         closing = inside & ((self.depth > 1) | ~more)
         word = more & inside
         if self.symbols.order == "top-down":
@@ -90,17 +107,17 @@ class TreeGrammar:
             closing &= last != OPENED
         else:
             # a root that closes early becomes the first child of another
-            closing |= (self.depth == 1) & few & (needed + 2 <= self.limits)
-            opening &= (last == SHIFTED) | (last == CLOSED)
-            word |= last == NOTHING
-        tagging = word if self.symbols.tags else word & (needed + 1 <= self.limits)
-        shifting = tagged if self.symbols.tags else word
+            closing |= (self.depth == 1) & few & (needed + 2 <= limits)
+            opening &= (last == CLOSED) | ((last == SHIFTED) & (not first))
+            word = word | (more & first)
+        tagging = word if self.symbols.tags else word & (needed + 1 <= limits)
+        naming = ~named | (word & (not self.symbols.tags))
         top = self.stack.gather(1, (self.depth - 1).clamp(min=0)[:, None])
-        here = (self.shifted % POSITIONS)[:, None]
-        allowed = (opening & ~tagged)[:, None] & (kinds == OPENED)
-        allowed |= (tagging & ~tagged)[:, None] & (kinds == TAGGED)
-        allowed |= (shifting | tagged)[:, None] & (kinds == SHIFTED) & (labels == here)
-        allowed |= (closing & ~tagged)[:, None] & (kinds == CLOSED) & (labels == top)
+        place = (self.shifted + 1).clamp(max=self.names.shape[1] - 1)
+        allowed = (opening & named)[:, None] & (kinds == OPENED)
+        allowed |= (tagging & named)[:, None] & (kinds == TAGGED)
+        allowed |= (closing & named)[:, None] & (kinds == CLOSED) & (labels == top)
+        allowed.scatter_(1, self.names[self.sentence, place][:, None], naming[:, None])
         allowed[:, self.symbols.eos_id] = ~more & ~inside & (last == CLOSED)
         return allowed
 
@@ -113,8 +130,7 @@ class TreeGrammar:
         return replace(
             self,
             length=self.length + 1,
-            words=self.words[rows],
-            limits=self.limits[rows],
+            sentence=self.sentence[rows],
             shifted=self.shifted[rows] + shifted,
             opens=torch.where(shifted, 0, self.opens[rows] + opened),
             last=kind,

@@ -1,20 +1,20 @@
 """Trees as sequences of symbols, and back (§6.3; Vinyals et al. 2015, Liu and Zhang 2017).
 
-A symbol opens a constituent (`⟨NP`), closes one (`⟩NP`), or is the tag (`•NN`) or the position
-(`→3`) of the next word. The words themselves are not part of the sequence. The source has the same
-positions after its words, so that the decoder finds the word that it has come to.
+A symbol opens a constituent (`⟨NP`), closes one (`⟩NP`), is the tag of a word (`•NN`), or names the
+word that comes next (`→dog`; after the last word, `→`): it is the first symbol, and each word is
+followed by the name of the one after it. Names are known when a sentence is parsed. They give the
+decoder the words one by one, so that it need not learn first which word it has come to.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from transduce.config import Linearisation
 from transduce.parsing.cleaning import TOP
-from transduce.parsing.tree import Leaf, Node, Tree, unescape
+from transduce.parsing.tree import Leaf, Node, Tree, leaves, unescape
 
-OPEN, CLOSE, TAG, POSITION = "⟨", "⟩", "•", "→"
+OPEN, CLOSE, TAG, NEXT = "⟨", "⟩", "•", "→"
 NO_TAG = "XX"
 HYPHEN = "HYPH"  # the tag of hyphens in treebanks that split compounds
-POSITIONS = 64  # then they repeat
 
 
 def linearise(tree: Node, order: Linearisation, tags: bool) -> list[str]:
@@ -25,19 +25,18 @@ def linearise(tree: Node, order: Linearisation, tags: bool) -> list[str]:
 
     >>> tree = Node("TOP", (Node("NP", (Leaf("DT", "a"), Leaf("NN", "dog"))),))
     >>> " ".join(linearise(tree, "top-down", tags=True))
-    '⟨NP •DT →0 •NN →1 ⟩NP'
+    '→a ⟨NP •DT →dog •NN → ⟩NP'
     >>> " ".join(linearise(tree, "in-order", tags=False))
-    '→0 ⟨NP →1 ⟩NP'
+    '→a →dog ⟨NP → ⟩NP'
     """
     root = tree.children[0] if len(tree.children) == 1 else tree
-    number = 0
-    symbols = []
+    following = iter(names([leaf.word for leaf in leaves(tree)]))
+    symbols = [next(following)]
     for symbol in _symbols(root if isinstance(root, Node) else tree, order):
         if symbol[0] != TAG or tags or is_punctuation(symbol[1:]):
             symbols.append(symbol)
         if symbol[0] == TAG:
-            symbols.append(position(number))
-            number += 1
+            symbols.append(next(following))
     return symbols
 
 
@@ -54,22 +53,14 @@ def _symbols(tree: Tree, order: Linearisation) -> Iterator[str]:
     yield CLOSE + tree.label
 
 
-def position(number: int) -> str:
-    return f"{POSITION}{number % POSITIONS}"
+def names(words: Sequence[str]) -> list[str]:
+    """The symbols that name the words, and the one that says that there are no more."""
+    return [*(NEXT + unescape(word) for word in words), NEXT]
 
 
 def source_text(words: Sequence[str]) -> str:
-    """What the encoder reads: the characters of the words, each followed by its position.
-
-    >>> source_text(["(", "dogs", ")"]) == source_text(["-LRB-", "dogs", "-RRB-"])
-    True
-    """
-    return " ".join(unescape(word) + position(number) for number, word in enumerate(words))
-
-
-def source_words(text: str) -> list[str]:
-    """The words of a source text."""
-    return [word[: word.rindex(POSITION)] for word in text.split(" ")]
+    """What the encoder reads: the characters of the words, however a treebank escapes them."""
+    return " ".join(map(unescape, words))
 
 
 def is_punctuation(tag: str) -> bool:
@@ -85,22 +76,24 @@ def is_punctuation(tag: str) -> bool:
 def tree_of(symbols: Iterable[str], words: Sequence[str], order: Linearisation) -> Node:
     """The tree of symbols over words; raises ValueError if they are not one tree over all words."""
     stack: list[tuple[str, list[Tree]]] = [("", [])]
-    number, tag, last = 0, "", ""
+    number, tag, last = -1, "", ""
     for symbol in symbols:
         mark, label = symbol[:1], symbol[1:]
-        if last == TAG and mark != POSITION:
-            raise ValueError(f"{symbol} follows a tag")
+        if (not last or last == TAG) and mark != NEXT:
+            raise ValueError(f"{symbol} where the next word should be named")
         if mark == TAG:
             tag = label
-        elif mark == POSITION:
-            if number == len(words) or symbol != position(number):
-                raise ValueError(f"{symbol} is not the next word")
-            stack[-1][1].append(Leaf(tag or NO_TAG, words[number]))
-            number, tag = number + 1, ""
+        elif mark == NEXT:
+            number += 1
+            if number > len(words):
+                raise ValueError("the symbols have more words than the sentence")
+            if last:
+                stack[-1][1].append(Leaf(tag or NO_TAG, words[number - 1]))
+            tag = ""
         elif mark == OPEN:
             first: list[Tree] = []
             if order == "in-order":
-                if last not in (POSITION, CLOSE):
+                if number == 0 or last not in (NEXT, CLOSE):
                     raise ValueError(f"{symbol} has no first child")
                 first = [stack[-1][1].pop()]
             stack.append((label, first))

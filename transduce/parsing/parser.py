@@ -12,7 +12,7 @@ from transduce.engines.torch_engine import side_by_side
 from transduce.errors import ModelError
 from transduce.model import Network
 from transduce.parsing.grammar import Symbols, TreeGrammar
-from transduce.parsing.linear import HYPHEN, TAG, source_text, tree_of
+from transduce.parsing.linear import HYPHEN, TAG, names, source_text, tree_of
 from transduce.parsing.tree import Node
 from transduce.parsing.words import split_words
 from transduce.search import Search
@@ -87,9 +87,11 @@ class Parser:
         rows = [[*ids, config.eos_id, *[config.pad_id] * (width - len(ids) - 1)] for ids in sources]
         state = network.start(torch.tensor(rows, device=network.device))
         begin = torch.full((len(rows),), config.bos_id, device=network.device)
-        limits = [search.limit(len(ids)) for ids in sources]
-        counts = [len(words) for words in sentences]
-        grammar = TreeGrammar.start(self.symbols, counts, limits, network.device)
+        named = [[self.tokenizer.symbol_id(name) for name in names(words)] for words in sentences]
+        # the names of the words come on top
+        both = zip(sources, named, strict=True)
+        limits = [search.limit(len(ids)) + len(some) for ids, some in both]
+        grammar = TreeGrammar.start(self.symbols, named, limits, network.device)
         found = beam_search(
             network.step, state, begin, config.eos_id, limits, search, grammar=grammar
         )

@@ -119,7 +119,7 @@ def beam_search(
     more: log-probabilities only decrease and the length penalty is largest at the length limit.
     `constraints` are given per sentence; if they allow no token, the best hypothesis so far is
     returned with `ended` False. `choose` selects the candidates. `grammar` starts with one row per
-    sentence.
+    sentence; unlike `constraints`, it renormalises: probabilities are those among allowed tokens.
     """
     device = start.device
     found: list[list[Hypothesis]] = [[] for _ in limits]
@@ -132,11 +132,11 @@ def beam_search(
     while live.sentences:
         scores, state = step(newest, state)
         scores = scores.float()
+        if grammar is not None:
+            scores = scores.masked_fill(~grammar.allowed(), NEVER)
         log_total = _log_total(scores)
         if constraints is not None:
             scores = _constrained(scores, live, constraints)
-        if grammar is not None:
-            scores = scores.masked_fill(~grammar.allowed(), NEVER)
         count = min(2 * search.beam, scores.shape[-1])
         token, key = choose(scores, count, live.sentences)
         width = live.totals.shape[1]
@@ -192,7 +192,8 @@ def beam_search(
 def _log_total(scores: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows 1"]:
     """log Σ exp of each row; a few rows at a time, so that they stay in the CPU's cache."""
     rows = max(1, IN_CACHE // scores.shape[1])
-    return torch.cat([part.logsumexp(dim=-1, keepdim=True) for part in scores.split(rows)])
+    total = torch.cat([part.logsumexp(dim=-1, keepdim=True) for part in scores.split(rows)])
+    return total.masked_fill(total == NEVER, 0)  # nothing is allowed in this row
 
 
 def _undone(

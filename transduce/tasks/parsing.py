@@ -12,14 +12,7 @@ from transduce.corpus.reading import File
 from transduce.corpus.text import Text
 from transduce.log import Log, silent
 from transduce.parsing.cleaning import Change, clean_trees, describe_changes
-from transduce.parsing.linear import (
-    POSITIONS,
-    linearise,
-    position,
-    source_text,
-    source_words,
-    tree_of,
-)
+from transduce.parsing.linear import NEXT, linearise, source_text, tree_of
 from transduce.parsing.tree import Node, Tree, words
 from transduce.parsing.treebank import read_trees
 from transduce.search import Search
@@ -27,6 +20,8 @@ from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import Metric
 from transduce.tokenizer import SymbolTokenizer, Tokenizer
+
+NAMES = 8  # a vocabulary has this many times as many tokens as names of words
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -76,10 +71,10 @@ class Parsing:
         tags: Sequence[str],
         log: Log,
     ) -> SymbolTokenizer:
-        """Pieces of words, the symbols of the trees, and all positions."""
-        positions = map(position, range(POSITIONS))
+        """Pieces of words, the symbols of the trees, and names of frequent words and suffixes."""
+        most = config.vocab_size // NAMES
         return SymbolTokenizer.learn_pairs(
-            examples, config.vocab_size, file, symbols=positions, log=log
+            examples, config.vocab_size, file, open_kind=NEXT, most=most, log=log
         )
 
     def constraint(self, text: str) -> Constraint | None:
@@ -100,7 +95,7 @@ class Parsing:
 
         assert isinstance(tokenizer, SymbolTokenizer)
         source, target = (store.sides[side] for side in self.sides)
-        sentences = [source_words(tokenizer.decode(source[i])) for i in range(count)]
+        sentences = [tokenizer.decode(source[i]).split(" ") for i in range(count)]
         symbols = tokenizer.target_vocabulary
         gold = [
             tree_of([symbols[j] for j in target[i].tolist()], sentence, self.linearisation)
