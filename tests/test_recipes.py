@@ -12,12 +12,16 @@ import pytest
 from transduce import grammar
 from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
+from transduce.cli.parse import parse_command
 from transduce.cli.train import train_command
 from transduce.config import resolve
 from transduce.evaluate.tokenised import language_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(RECIPES.glob("*.sh"))
+PARSERS = {"craft": "craft", "wsj": "wsj-sample"}  # the folder of each treebank
+TRANSLATORS = [script for script in SCRIPTS if script.stem not in PARSERS]
+TREES = ["( (S (NP (DT a) (NN dog)) (VP (VBZ runs)) (. .)))", "( (NP (NN home)))"] * 30
 SMALL = ["model.d_model=32", "model.d_ff=32", "model.n_heads=2", "data.vocab_size=400"]
 SMALL += ["model.n_encoder_layers=1", "model.n_decoder_layers=1", "train.tokens_per_batch=512"]
 SMALL += ["train.steps=2", "train.bleu_sentences=2"]
@@ -33,11 +37,14 @@ def corpora(folder: Path) -> Path:
         for code in ("en", "de", "fr"):
             side = [pair.source if code == "en" else pair.target for pair in pairs]
             _pack(folder / "multi30k" / f"{name}.{code}.gz", side)
+    for name in PARSERS.values():
+        for split, count in (("train", 60), ("dev", 4), ("test", 3)):
+            _pack(folder / "treebank" / name / f"{split}.mrg.gz", TREES[:count])
     return folder
 
 
 def _pack(file: Path, lines: list[str]) -> None:
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
 
 
@@ -62,7 +69,7 @@ def cook(
 
 def test_there_is_a_recipe_for_each_corpus() -> None:
     names = [script.stem for script in SCRIPTS]
-    assert names == ["multi30k-en-de", "multi30k-en-fr", "tatoeba-en-de"]
+    assert names == ["craft", "multi30k-en-de", "multi30k-en-fr", "tatoeba-en-de", "wsj"]
 
 
 @pytest.mark.parametrize("file", sorted(RECIPES.glob("*.toml")), ids=lambda file: file.stem)
@@ -72,7 +79,7 @@ def test_the_settings_of_a_recipe_keep_the_checkpoints_they_average(file) -> Non
     assert train.steps % train.checkpoint_steps == 0  # the average is of even distances
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", TRANSLATORS, ids=lambda script: script.stem)
 def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     script, tmp_path
 ) -> None:
@@ -104,6 +111,38 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     assert all((tmp_path / chosen[side]).is_file() for side in ("src", "ref"))
 
 
+@pytest.mark.parametrize("name", PARSERS)
+def test_the_commands_of_a_parsing_recipe_score_dev_and_test_as_the_paper_does(
+    name, tmp_path
+) -> None:
+    told = tmp_path / "told"
+    says = f"""mkdir -p "$2"; printf '%s\\n' "$@" --- >> {told}"""
+    done = cook(RECIPES / f"{name}.sh", corpora(tmp_path), tmp_path, says)
+    assert done.returncode == 0, done.stderr
+    parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
+    chosen = train_command.make_context("train", parts[0][1:]).params
+    assert (chosen["task"], chosen["run"]) == ("parsing", Path("runs") / name)
+    assert resolve(chosen["preset"], chosen["config"]).data.linearisation == "top-down"
+    for split, words in zip(("dev", "test"), parts[1:], strict=True):
+        chosen = parse_command.make_context("parse", words[1:]).params
+        assert (chosen["beam"], chosen["alpha"]) == (21, 0.3)
+        assert chosen["trees"].is_file()
+        assert chosen["record"] == Path("results") / f"{name}-{split}.json"
+
+
+@pytest.mark.slow
+def test_a_parsing_recipe_ends_in_records(tmp_path) -> None:
+    does = f'exec {sys.executable} -m transduce "$@"'
+    small = [word for item in SMALL for word in ("--set", item)]
+    done = cook(RECIPES / "craft.sh", corpora(tmp_path), tmp_path, does, *small)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "results" / "craft-test.json").read_text("utf-8"))
+    assert record["scores"]["sentences"] == 3
+    assert record["scores"]["errors"] == 0
+    assert record["title"] == "CRAFT, test"
+    assert record["training"]["steps"] == 2
+
+
 @pytest.mark.slow
 def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> None:
     data, does = corpora(tmp_path), f'exec {sys.executable} -m transduce "$@"'
@@ -127,7 +166,8 @@ def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> 
 def test_a_recipe_without_its_text_says_where_to_get_it(script, tmp_path) -> None:
     done = cook(script, tmp_path / "nowhere", tmp_path, "exit 1")
     assert done.returncode == 2
-    place = "multi30k/dataset" if "multi30k" in script.stem else "manythings.org/anki"
+    places = {"multi30k": "multi30k/dataset", "craft": "UCDenver-ccp/CRAFT", "wsj": "nltk.org"}
+    place = places.get(script.stem.partition("-")[0], "manythings.org/anki")
     assert place in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "runs").exists()
