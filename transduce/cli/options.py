@@ -198,7 +198,7 @@ def resolve_training(
     from transduce.tasks import TRANSLATION, task_of
     from transduce.train.inputs import builtin_inputs, given_inputs, read_inputs
     from transduce.train.run import read_config
-    from transduce.train.start import settings_from
+    from transduce.train.start import open_start, settings_from
 
     named = task_of(task or TRANSLATION.name)
     if valid and not train:
@@ -215,6 +215,7 @@ def resolve_training(
         return read_config(run), inputs, ""
     chosen, note = preset, ""
     if inputs.start:
+        open_start(inputs.start).require_task(inputs.task.name)
         settings = settings_from(inputs.start, preset, config, overrides)
     elif preset is None and run.begun and run.config.exists():
         settings = resolve(read_toml(run.config), config, overrides)

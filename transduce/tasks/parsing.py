@@ -19,7 +19,7 @@ from transduce.search import Search
 from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import Metric
-from transduce.tokenizer import SymbolTokenizer, Tokenizer
+from transduce.tokenizer import AnyTokenizer, SymbolTokenizer
 
 NAMES = 8  # a vocabulary has this many times as many tokens as names of words
 
@@ -84,7 +84,7 @@ class Parsing:
     def judge(
         self,
         network: "Network",
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         store: Store,
         count: int,
         search: Search,

@@ -13,7 +13,7 @@ from transduce.log import Log, silent
 from transduce.search import Search
 from transduce.search.constraints import Constraint
 from transduce.store import Store
-from transduce.tokenizer import AnyTokenizer
+from transduce.tokenizer import AnyTokenizer, Tokenizer
 
 if TYPE_CHECKING:
     from transduce.model import Network

@@ -17,7 +17,7 @@ from transduce.search import Search, length_penalty
 from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import LOW_SCORE, Metric
-from transduce.tokenizer import AnyTokenizer
+from transduce.tokenizer import AnyTokenizer, Tokenizer
 from transduce.translate.guards import sureness
 
 if TYPE_CHECKING:

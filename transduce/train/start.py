@@ -36,8 +36,10 @@ def settings_from(
         if network[name] != own[name]:
             raise _changed(f"model.{name}", network[name], own[name], path)
     free = {name: network[name] for name in FREE if name in network}
-    length = {"max_length": model.description.max_length}
-    data = {**length, **values.get("data", {}), "vocab_size": model.tokenizer.vocab_size}
+    kept: dict[str, Any] = {"max_length": model.description.max_length}
+    if model.description.linearisation:
+        kept["linearisation"] = model.description.linearisation
+    data = {**kept, **values.get("data", {}), "vocab_size": model.tokenizer.vocab_size}
     return config_of({**values, "model": {**own, **free}, "data": data})
 
 
