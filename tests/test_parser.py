@@ -93,7 +93,7 @@ def random_parser(tmp_path, seed, order, tags=True):
     task = Parsing(linearisation=order, pos_tags=tags)
     examples = task.read(task.text_of([tmp_path / "trees"]))
     tokenizer = task.learn_tokenizer(
-        examples, DataConfig(vocab_size=400), tmp_path / "tokens.model", silent
+        examples, DataConfig(vocab_size=400), tmp_path / "tokens.model", (), silent
     )
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size,

@@ -87,7 +87,7 @@ class Parser:
         rows = [[*ids, config.eos_id, *[config.pad_id] * (width - len(ids) - 1)] for ids in sources]
         state = network.start(torch.tensor(rows, device=network.device))
         begin = torch.full((len(rows),), config.bos_id, device=network.device)
-        named = [[self.tokenizer.symbol_id(name) for name in names(words)] for words in sentences]
+        named = [[self.tokenizer.target_id(name) for name in names(words)] for words in sentences]
         # the names of the words come on top
         both = zip(sources, named, strict=True)
         limits = [search.limit(len(ids)) + len(some) for ids, some in both]

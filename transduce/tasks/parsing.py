@@ -74,7 +74,7 @@ class Parsing:
         """Pieces of words, the symbols of the trees, and names of frequent words and suffixes."""
         most = config.vocab_size // NAMES
         return SymbolTokenizer.learn_pairs(
-            examples, config.vocab_size, file, open_kind=NEXT, most=most, log=log
+            examples, config.vocab_size, file, open_kind=NEXT, most=most, tags=tags, log=log
         )
 
     def constraint(self, text: str) -> Constraint | None:

@@ -33,6 +33,7 @@ class SymbolTokenizer(Tokenizer):
         *,
         open_kind: str = "",
         most: int = 1000,
+        tags: Sequence[str] = (),
         log: Callable[[str], None] = lambda _: None,
     ) -> "SymbolTokenizer":
         """Learns pieces of text from the sources, and the symbols of the targets.
@@ -51,7 +52,7 @@ class SymbolTokenizer(Tokenizer):
         symbols = {symbol for symbol in counts if symbol[0] != open_kind}
         symbols.update(frequent, [suffix for suffix, _ in suffixes.most_common(most)])
         symbols.update([symbol[0] for symbol in counts])
-        cls.learn(sources, vocab_size, file, symbols=sorted(symbols), log=log)
+        cls.learn(sources, vocab_size, file, symbols=sorted(symbols), tags=tags, log=log)
         return cls(file.read_bytes())
 
     @cached_property
@@ -63,12 +64,12 @@ class SymbolTokenizer(Tokenizer):
         return self.vocabulary[: self.target_vocab_size]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[self.symbol_id(symbol) for symbol in text.split()] for text in texts]
+        return [[self.target_id(symbol) for symbol in text.split()] for text in texts]
 
     def encode_target_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
         return [np.array(ids, np.int32) for ids in self.encode_targets(texts)]
 
-    def symbol_id(self, symbol: str) -> int:
+    def target_id(self, symbol: str) -> int:
         """The id of a symbol, of its longest known suffix, or of its kind."""
         found = self._ids.get(symbol)
         if found is None:
