@@ -85,6 +85,12 @@ def prepared(tmp_path_factory) -> Path:
     succeed(*run, "--preset", "tiny", *QUICKLY["train"])
     model = ["--model", str(place / "RUN/model")]
     succeed("export", "--to", "huggingface", str(place / "checkpoint"), *model)
+    tree = "( (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))\n"
+    for name, count in (("train", 60), ("valid", 3), ("parsed", 3)):
+        (place / f"{name}.mrg").write_text(tree * count, "utf-8")
+    files = ["--train", str(place / "train.mrg"), "--valid", str(place / "valid.mrg")]
+    parser = ["train", str(place / "PARSER"), "--task", "parsing", *files]
+    succeed(*parser, "--preset", "parsing-small", *QUICKLY["train"])
     return place
 
 
@@ -115,7 +121,8 @@ def test_every_command_in_the_readme_that_takes_seconds_works(
     before = {path.name for path in place.iterdir()}
     printed = succeed(verb, *words, *QUICKLY.get(verb, []))
     made = {path.name for path in place.iterdir()} - before
-    named = {word for word in words if word in ("OUT", "G") or word.startswith(("figure", "big."))}
+    files = ("figure", "big.", "tree.")
+    named = {word for word in words if word in ("OUT", "G") or word.startswith(files)}
     expected = {"train": {"RUN"}}.get(verb, {word for word in named if word != "figure1"})
     assert made == expected
     assert printed or made or verb == "average"

@@ -38,3 +38,24 @@ def test_the_command_prints_the_papers_counts_and_ours() -> None:
         "at_37000": 63_082_496,
         "agrees": True,
     }
+
+
+def test_table_4_has_the_papers_rows_and_recorded_results(tmp_path) -> None:
+    ours = {
+        "title": "CRAFT, test",
+        "scores": {"f1": 80.25, "complete_match": 20.5},
+        "model": {"settings": {"n_layers": 4, "n_decoder_layers": 3, "d_model": 256}},
+        "data": {"train": [{"file": "train.mrg.gz", "sha256": None}]},
+    }
+    (tmp_path / "craft.json").write_text(json.dumps(ours), "utf-8")
+    (tmp_path / "other.json").write_text(json.dumps({"scores": {"bleu": 1}}), "utf-8")
+    command = ["paper", "table4", "--results", str(tmp_path)]
+    rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
+    transformers = [row["f1"] for row in rows if row["parser"] == "Transformer (4 layers)"]
+    assert transformers == [91.3, 92.7]
+    assert len(rows) == 13
+    assert rows[-1]["parser"] == "transduce (4 + 3 layers, d_model 256)"
+    printed = CliRunner().invoke(main, command).stdout
+    assert "80.2" in printed
+    assert "CRAFT, test" in " ".join(printed.split())
+    assert max(map(len, printed.split("\n"))) <= 100

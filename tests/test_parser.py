@@ -9,7 +9,7 @@ import torch
 from click.testing import CliRunner
 
 from transduce.cli import main
-from transduce.config import DataConfig, ModelConfig
+from transduce.config import DataConfig, ModelConfig, resolve
 from transduce.log import silent
 from transduce.model import build_network
 from transduce.parsing.grammar import Symbols, TreeGrammar
@@ -144,6 +144,16 @@ def test_the_target_vocabulary_is_symbols_and_unknown_labels_keep_their_kind(tmp
     assert reread.target_vocabulary == tokenizer.target_vocabulary
 
 
+def test_the_search_settings_are_the_papers() -> None:
+    assert (PARSING.beam, PARSING.alpha, PARSING.limit(20)) == (21, 0.3, 320)
+
+
+def test_the_preset_is_the_papers_parser() -> None:
+    config = resolve("parsing")
+    assert (config.model.n_layers, config.model.d_model) == (4, 1024)
+    assert config.data.vocab_size == 16_000
+
+
 TREES = [
     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))",
     "( (S (NP-SBJ (DT a) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN dog))) (. .)))",
@@ -211,6 +221,26 @@ def test_a_trained_model_parses_arguments_lines_tokens_and_treebanks(trained, tm
     assert fields["words"] == ["f", "(", "x", ")", "🙂"]
     assert all(f" {escape(word)})" in fields["tree"] for word in fields["words"])
     assert fields["score"] < 0
+
+
+def test_scores_pictures_and_indented_trees(trained, tmp_path, monkeypatch) -> None:
+    model = ["--model", str(trained[0])]
+    treebank, record = tmp_path / "t.mrg", tmp_path / "r.json"
+    treebank.write_text("\n".join(TREES), "utf-8")
+    files = ["--trees", str(treebank), "--output", str(tmp_path / "out.mrg")]
+    done = parse(*model, *files, "--record", str(record), "--title", "Three")
+    assert done.stderr.startswith("3 sentences in ")
+    scores = json.loads(record.read_text("utf-8"))["scores"]
+    assert f"F1 {scores['f1']:.2f}, complete match" in done.stderr
+    options = ["--clean", "--gold-tags", "--json"]
+    again = CliRunner().invoke(main, ["evalb", str(treebank), str(tmp_path / "out.mrg"), *options])
+    assert json.loads(again.stdout)["f1"] == scores["f1"]
+    for suffix in ("svg", "html"):
+        file = tmp_path / f"tree.{suffix}"
+        assert parse("the dog runs .", *model, "--output", str(file)).exit_code == 0
+        assert file.read_text("utf-8").count(">dog</text>") == 1
+    refused = parse(" ", *model, "--output", str(tmp_path / "x.svg"))
+    assert refused.stderr == "transduce: there is no sentence to draw\n"
 
 
 def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path) -> None:

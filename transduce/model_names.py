@@ -8,6 +8,7 @@ from transduce.errors import ModelError
 from transduce.log import Log, silent
 
 BUNDLED = Path(__file__).with_name("bundled")  # one directory for each language pair
+PARSER = BUNDLED / "parser"
 DEFAULT_TARGET = "de"
 PREFIX = "hf:"
 
@@ -38,6 +39,18 @@ def model_path(name: Path | str | None = None, to: str | None = None, log: Log =
     if str(name) not in bundled:
         raise ModelError(f"no model directory {name}, and no bundled model; {_listed(bundled)}")
     return bundled[str(name)]
+
+
+def parser_path(name: Path | str | None, log: Log = silent) -> Path:
+    """The directory of a parser that a user names, by default of the bundled one."""
+    if name is not None:
+        return model_path(name, log=log)
+    if (PARSER / "config.json").is_file():
+        return PARSER
+    raise ModelError(
+        "there is no bundled parser: give one with --model; "
+        "transduce train RUN --task parsing --train TREES makes one"
+    )
 
 
 def bundled_hint(source: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transduce.cli.options import LARGEST_ALPHA, PATH, Number, as_json, beam_width, log
-from transduce.errors import InputError, ModelError
+from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.parsing.parser import Parse, Parser
@@ -34,7 +34,7 @@ class Record:
 
 @click.command("parse", short_help="Parse sentences: arguments, standard input, or a file.")
 @click.argument("text", nargs=-1)
-@click.option("--model", type=PATH, help="Model directory of a parser.")
+@click.option("--model", metavar="MODEL", help="A directory of a parser or of its run.")
 @click.option("--input", "source", type=PATH, help="Parse the lines of this file.")
 @click.option("--trees", type=PATH, help="Parse the words of the trees of this treebank.")
 @click.option("--tokens", is_flag=True, help="The text is split into words already.")
@@ -57,7 +57,7 @@ class Record:
 @as_json
 def parse_command(
     text: tuple[str, ...],
-    model: Path | None,
+    model: str | None,
     source: Path | None,
     trees: Path | None,
     tokens: bool,
@@ -76,6 +76,7 @@ def parse_command(
     words, tree and score. With --trees the F1 of the parses is printed; `transduce evalb --clean
     --gold-tags` on the file of --output gives the same.
     """
+    from transduce.model_names import parser_path
     from transduce.parsing.parser import PARSING, Parser
     from transduce.parsing.scores import TreeScores
     from transduce.translate.lines import OutputFile, chunks
@@ -85,14 +86,10 @@ def parse_command(
     picture = output is not None and output.suffix.lower() in PICTURES
     if picture and as_json:
         raise InputError("--json is text: leave it out, or name another --output")
-    if model is None:
-        raise ModelError(
-            "there is no bundled parser: give one with --model; "
-            "transduce train RUN --task parsing --train TREES makes one"
-        )
     if record and not trees:
         raise InputError("--record needs trees to compare with: give --trees")
-    parser = Parser.load(model, device)
+    path = parser_path(model, log)
+    parser = Parser.load(path, device)
     search = replace(PARSING, beam=beam, alpha=alpha)
     with ExitStack() as stack:
         records, ready = _records(parser, text, source, trees, tokens, stack)
@@ -118,7 +115,7 @@ def parse_command(
         )
     if record and trees:
         facts = {**scores.to_json(), "seconds": seconds}
-        _write_record(record, title, facts, trees, model, search, device)
+        _write_record(record, title, facts, trees, path, search, device)
 
 
 def _write_record(

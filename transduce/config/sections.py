@@ -23,7 +23,6 @@ Copies = Annotated[int, Field(ge=1, le=100)]
 
 Positions = Literal["sinusoidal", "sinusoidal-concatenated", "sinusoidal-tensor2tensor", "learned"]
 
-
 Linearisation = Literal["top-down", "in-order"]
 
 S = TypeVar("S", bound="Section")
@@ -243,8 +242,13 @@ class DataConfig(Section):
     seed: Id = Field(1, description="Seed of the noise and of BPE-dropout")
 
     # Trees, §6.3
-    linearisation: Linearisation = "top-down"  # in-order: a constituent opens after its first child
-    pos_tags: bool = True  # predicted; those of punctuation always are
+    linearisation: Linearisation = Field(
+        "top-down",
+        description="Of trees: a constituent opens before its first child, or in-order after it",
+    )
+    pos_tags: bool = Field(
+        True, description="Predict the tags of all words of a tree, not only of punctuation"
+    )
 
 
 class TrainConfig(Section):

@@ -34,7 +34,7 @@ class Parsing:
     linearisation: Linearisation = "top-down"
     pos_tags: bool = True
     name: str = "parsing"
-    preset: str = "parsing"
+    preset: str = "parsing-small"
     filtered: bool = False
     symbols: bool = True
     sides: tuple[str, ...] = ("source", "target")
