@@ -7,6 +7,7 @@ import digits
 import pytest
 import torch
 from click.testing import CliRunner
+from models import model_directory
 
 from transduce.cli import main
 from transduce.config import DataConfig, ModelConfig, resolve
@@ -252,6 +253,17 @@ def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path) -> 
         f"transduce: {model} is a model for parsing, not for translation: "
         "use it with transduce parse\n"
     )
+    translator = model_directory(tmp_path / "translator", shortlist=False)
+    assert parse("a", "--model", str(translator)).stderr == (
+        f"transduce: {translator} is a model for translation, not for parsing: "
+        "use it with transduce translate\n"
+    )
+    info = CliRunner().invoke(main, ["info", str(model)])
+    assert "engine torch" in info.stdout
+    check = CliRunner().invoke(main, ["check", "--task", "parsing", "--train", "x.mrg"])
+    assert check.stderr.startswith("transduce: transduce check examines sentence pairs, which the")
+    export = ["export", "--to", "huggingface", str(tmp_path / "out"), "--model", str(model)]
+    assert "not for translation" in CliRunner().invoke(main, export).stderr
     done = parse("a")
     assert done.exit_code == 2
     assert done.stderr.startswith("transduce: there is no bundled parser: give one with --model")

@@ -38,6 +38,7 @@ def check_command(
     from transduce.check import report
     from transduce.check.preflight import check
     from transduce.corpus.reading import STDIN, open_bytes
+    from transduce.errors import InputError
     from transduce.train.progress import choose_display
     from transduce.train.run import Run
 
@@ -50,6 +51,11 @@ def check_command(
         settings, inputs, note = options.resolve_training(
             run, train, valid, task, start, preset, config, overrides
         )
+        if inputs.task.symbols:
+            raise InputError(
+                f"transduce check examines sentence pairs, which the task {inputs.task.name} does "
+                "not have: transduce train says what it changes and drops"
+            )
         display = choose_display(settings.train.steps, first=True)
         try:
             text = inputs.task.text_of(test) if test else None

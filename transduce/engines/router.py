@@ -169,6 +169,7 @@ def how_it_runs(directory: ModelDirectory) -> dict[str, object]:
     from transduce.engines.convert import check_ctranslate2_compatible
 
     try:
+        directory.require_task("translation")
         check_ctranslate2_compatible(directory.config)
         device, compute = choose_compute()
     except (ImportError, ModelError) as error:
