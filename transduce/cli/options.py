@@ -140,7 +140,10 @@ def corpus(command: Command) -> Command:
     options: list[Callable[[Command], Command]] = [
         text_files("--train", text, several=True, metavar="SRC TGT[:WEIGHT][:tag=NAME]"),
         text_files("--valid", "Validation data, likewise."),
-        click.option("--task", help="The task [default: translation]."),
+        click.option(
+            "--task",
+            help="translation, or parsing, whose files are treebanks [default: translation].",
+        ),
         click.option(
             "--from",
             "start",
