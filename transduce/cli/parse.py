@@ -79,7 +79,8 @@ def parse_command(
     from transduce.model_names import parser_path
     from transduce.parsing.parser import PARSING, Parser
     from transduce.parsing.scores import TreeScores
-    from transduce.translate.lines import OutputFile, chunks
+    from transduce.translate.lines import chunks
+    from transduce.translate.output import OutputFile
 
     if len([given for given in (text, source, trees) if given]) > 1:
         raise InputError("TEXT, --input and --trees: give only one of them")
@@ -97,7 +98,7 @@ def parse_command(
             assert output
             _draw(parser, list(records), search, output)
             return
-        out = stack.enter_context(OutputFile(output)) if output else None
+        out = stack.enter_context(OutputFile(output, "restart")) if output else None
         scores, began = TreeScores(), time.perf_counter()
         for some in chunks(records, CHUNK, ready):
             parses = parser.parse([record.words for record in some], search)

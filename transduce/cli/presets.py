@@ -35,6 +35,7 @@ def _presets() -> str:
 
     use = {name: f"≤ {most:,} pairs" for name, most in LARGEST_CORPUS.items()}
     use |= {"builtin": "built-in corpus", "base": "larger corpora", "fine-tuning": "--from MODEL"}
+    use |= {"parsing-small": "--task parsing", "parsing": "paper's, §6.3"}
     names = [*LARGEST_CORPUS, "base", "big"]
     names += [name for name in PRESETS if name not in TABLE_3 and name not in names]
     rows = []

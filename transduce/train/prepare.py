@@ -26,6 +26,7 @@ from transduce.tasks import TRANSLATION, Task, task_of
 from transduce.tokenizer import (
     TOKENIZER_FILES,
     AnyTokenizer,
+    Tokenizer,
     has_tokenizer,
     load_tokenizer,
 )
