@@ -122,7 +122,7 @@ def test_every_command_in_the_readme_that_takes_seconds_works(
     printed = succeed(verb, *words, *QUICKLY.get(verb, []))
     made = {path.name for path in place.iterdir()} - before
     files = ("figure", "big.", "tree.")
-    named = {word for word in words if word in ("OUT", "G") or word.startswith(files)}
+    named = {word for word in words if word in ("OUT", "G", "G.gz") or word.startswith(files)}
     expected = {"train": {"RUN"}}.get(verb, {word for word in named if word != "figure1"})
     assert made == expected
     assert printed or made or verb == "average"

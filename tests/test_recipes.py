@@ -95,7 +95,8 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     chosen = train_command.make_context("train", train[1:-1]).params
     assert chosen["run"] == Path("runs") / name
     assert chosen["overrides"] == ("train.seed=7",)
-    assert all(file.is_file() for file in [*chosen["train"], *chosen["valid"], chosen["config"]])
+    (train_files,) = chosen["train"]
+    assert all(file.is_file() for file in [*train_files, *chosen["valid"], chosen["config"]])
     assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
     for average in between:
         kept = average_command.make_context("average", average[1:-1]).params
