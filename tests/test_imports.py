@@ -21,6 +21,7 @@ STAGES = [
     "grammar",
     "tokenizer",
     "store",
+    "blocks",
     "batches",
     "loss",
     "model",
@@ -32,6 +33,7 @@ STAGES = [
     "exchange",
     "model_names",
     "translate",
+    "generate",
     "tasks",
     "train",
 ]

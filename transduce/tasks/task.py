@@ -1,9 +1,11 @@
 """The protocol of a task."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from transduce.config import DataConfig
 from transduce.corpus.pair import Example
 from transduce.corpus.reading import File
 from transduce.corpus.text import Text
@@ -11,7 +13,7 @@ from transduce.log import Log, silent
 from transduce.search import Search
 from transduce.search.constraints import Constraint
 from transduce.store import Store
-from transduce.tokenizer import AnyTokenizer
+from transduce.tokenizer import AnyTokenizer, Tokenizer
 
 if TYPE_CHECKING:
     from transduce.model import Network
@@ -44,6 +46,26 @@ class Task(Protocol):
     def name(self) -> str: ...
 
     @property
+    def preset(self) -> str:
+        """The default preset."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The kind of network that it needs; "": any with an encoder."""
+        ...
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the filters of the corpus apply, besides the one for length."""
+        ...
+
+    @property
+    def stream(self) -> bool:
+        """Whether the examples are one stream of tokens, to be cut into blocks."""
+        ...
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """One or two names."""
         ...
@@ -63,6 +85,17 @@ class Task(Protocol):
 
     def check_validation(self, train: Text, valid: Text) -> None:
         """Raises InputError if the validation data is not of the same kind as the training data."""
+        ...
+
+    def learn_tokenizer(
+        self,
+        texts: Iterable[str],
+        config: DataConfig,
+        file: Path,
+        tags: Sequence[str],
+        log: Log,
+    ) -> Tokenizer:
+        """Learns the vocabulary from the texts of training examples and writes it to a file."""
         ...
 
     def constraint(self, text: str) -> Constraint | None:

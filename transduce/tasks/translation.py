@@ -1,9 +1,11 @@
 """The task of translation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transduce.config import DataConfig
 from transduce.corpus.filters import check_not_swapped
 from transduce.corpus.pair import Pair
 from transduce.corpus.reading import File, read_pairs
@@ -14,7 +16,7 @@ from transduce.search import Search, length_penalty
 from transduce.search.constraints import Constraint
 from transduce.store import Store
 from transduce.tasks.task import LOW_SCORE, Metric
-from transduce.tokenizer import AnyTokenizer
+from transduce.tokenizer import AnyTokenizer, Tokenizer
 from transduce.translate.guards import sureness
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ class Translation:
     """Sentence pairs, judged by BLEU."""
 
     name: str = "translation"
+    preset: str = "base"
+    kind: str = ""
+    filtered: bool = True
+    stream: bool = False
     sides: tuple[str, ...] = ("source", "target")
     metrics: tuple[Metric, ...] = (
         Metric("bleu", "BLEU", ".2f", method="sacreBLEU, 13a, cased"),
@@ -51,6 +57,23 @@ class Translation:
     def check_validation(self, train: Text, valid: Text) -> None:
         """Raises InputError if source and target are swapped."""
         check_not_swapped(self.read(train), self.read(valid))
+
+    def learn_tokenizer(
+        self,
+        texts: Iterable[str],
+        config: DataConfig,
+        file: Path,
+        tags: Sequence[str],
+        log: Log,
+    ) -> Tokenizer:
+        return Tokenizer.learn(
+            texts,
+            config.vocab_size,
+            file,
+            tags=tags,
+            characters=config.vocabulary == "characters",
+            log=log,
+        )
 
     def constraint(self, text: str) -> Constraint | None:
         """None: a translation may be anything."""

@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count, islice, takewhile
 from pathlib import Path
@@ -14,6 +14,7 @@ from random import Random
 from typing import Protocol, runtime_checkable
 
 from transduce import atomic
+from transduce.blocks import Blocks
 from transduce.config import DataConfig
 from transduce.corpus.filters import Digests, Rules, Tally, keep
 from transduce.corpus.noise import KINDS, Kind
@@ -46,6 +47,7 @@ class Progress(Protocol):
 HELD_OUT = 1000  # training examples used for validation if no validation data is given
 HELD_OUT_EVERY = 50
 KINDS_OF_DATA = {"train": "training", "valid": "validation"}
+NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
 OPTIONS = re.compile(r":[^+|]*")  # weights and tags in a fingerprint
 
 
@@ -117,9 +119,7 @@ def _prepare(
             tokenizer = _keep_vocabulary(run, start)
         else:
             texts = corpora.texts(progress)
-            tokenizer = Tokenizer.learn(
-                texts, config.vocab_size, run.tokens, tags=inputs.tags, log=log
-            )
+            tokenizer = task.learn_tokenizer(texts, config, run.tokens, inputs.tags, log)
         _write_origin(run, origin, tokenizer)
 
     symbols = (start.config.pad_id, start.config.bos_id, start.config.eos_id) if start else SYMBOLS
@@ -188,6 +188,13 @@ def reopen(run: Run) -> Prepared:
     return Prepared(
         task, load_tokenizer(run.directory), train, valid, tuple(map(Store.open, copies))
     )
+
+
+def in_blocks(data: Prepared, length: int) -> Prepared:
+    """The data, with the stream of a language model in blocks of this length."""
+    if not data.task.stream:
+        return data
+    return replace(data, train=Blocks(data.train, length), valid=Blocks(data.valid, length))
 
 
 def rules_of(config: DataConfig) -> Rules:
@@ -313,7 +320,8 @@ class _Corpora:
 
     def __init__(self, inputs: Inputs, config: DataConfig) -> None:
         self.task, self.inputs, self.config = inputs.task, inputs, config
-        self.rules, self.noise = rules_of(config), noise_of(config)
+        self.rules = rules_of(config) if self.task.filtered else NO_RULES
+        self.noise = noise_of(config)
         self.read: int | None = None  # training examples, once they have been read
         if self.noise and self.task.name != TRANSLATION.name:
             raise ConfigError(

@@ -102,7 +102,7 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     }
     start = start_of(run)
     base = start.shortlist if start else None
-    if data is None or (start and base is None):
+    if data is None or (start and base is None) or len(data.train.sides) < 2:
         return files
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
     shortlist = learn_shortlist(source, target, size, range(len(SPECIALS)), base)
@@ -124,6 +124,8 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
     from the name of the file or its directory, like corpus-en-de.
     """
     codes, text = tuple[str, ...](), inputs.train[0].text
+    if len(inputs.task.sides) < 2:
+        return {}
     if inputs.builtin:
         codes = ("en", "de")
     elif text.targets:
