@@ -17,7 +17,7 @@ from transduce.config import resolve
 from transduce.evaluate.tokenised import language_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
-SCRIPTS = sorted(RECIPES.glob("*.sh"))
+SCRIPTS = sorted(file for file in RECIPES.glob("*.sh") if file.stem != "shakespeare")
 SMALL = ["model.d_model=32", "model.d_ff=32", "model.n_heads=2", "data.vocab_size=400"]
 SMALL += ["model.n_encoder_layers=1", "model.n_decoder_layers=1", "train.tokens_per_batch=512"]
 SMALL += ["train.steps=2", "train.bleu_sentences=2"]
@@ -88,7 +88,7 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     chosen = train_command.make_context("train", train[1:-1]).params
     assert chosen["run"] == Path("runs") / name
     assert chosen["overrides"] == ("train.seed=7",)
-    assert all(file.is_file() for file in [*chosen["train"], *chosen["valid"], chosen["config"]])
+    assert all(file.is_file() for file in [*chosen["train"][0], *chosen["valid"], chosen["config"]])
     assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
     for average in between:
         kept = average_command.make_context("average", average[1:-1]).params
@@ -131,3 +131,34 @@ def test_a_recipe_without_its_text_says_where_to_get_it(script, tmp_path) -> Non
     assert place in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_language_model_is_trained_on_nine_tenths_and_then_writes(tmp_path) -> None:
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    file = tmp_path / "tinyshakespeare" / "input.txt.gz"
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress(text.encode()))
+    told = tmp_path / "told"
+    done = cook(
+        RECIPES / "shakespeare.sh",
+        tmp_path,
+        tmp_path,
+        f'echo "$@" >> {told}',
+        "--set",
+        "train.steps=9",
+    )
+    assert done.returncode == 0, done.stderr
+    train, generate = told.read_text("utf-8").splitlines()
+    assert train.startswith("train runs/shakespeare/run --task lm --train ")
+    assert train.endswith("--set train.steps=9")
+    assert generate.startswith("generate ROMEO: --model runs/shakespeare/run")
+    folder = tmp_path / "runs" / "shakespeare"
+    parts = [(folder / name).read_text("utf-8") for name in ("train.txt", "valid.txt")]
+    assert "".join(parts) == text
+    assert len(parts[0]) == len(text) * 9 // 10
+
+
+def test_the_recipe_of_the_language_model_without_its_text_says_where_to_get_it(tmp_path) -> None:
+    done = cook(RECIPES / "shakespeare.sh", tmp_path / "nowhere", tmp_path, "exit 1")
+    assert done.returncode == 2
+    assert "tinyshakespeare" in done.stderr

@@ -11,6 +11,7 @@ from transduce.figures.picture import SMALL, titled, write
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # safe for colour blindness
 PAPER_COLOR = FAINT
 
+Panels = Mapping[str, Mapping[str, Mapping[int, float | int]]]  # quantity → layer → n → value
 Points = Sequence[tuple[float, float]]
 
 
@@ -68,13 +69,13 @@ def variations(
     return drawn
 
 
-def draw_layers(panels: Mapping[str, Mapping[str, Mapping[int, float]]], output: Path) -> None:
+def draw_layers(panels: Panels, output: Path) -> None:
     """Table 1: what was measured of each layer type against the length n."""
     title = "Table 1: four kinds of layers, measured"
     write(lambda: layers(panels, title), title, output)
 
 
-def layers(panels: Mapping[str, Mapping[str, Mapping[int, float]]], title: str) -> Figure:
+def layers(panels: Panels, title: str) -> Figure:
     drawn = titled(title, 2.9)
     for axes, (what, lines) in zip(drawn.subplots(1, len(panels)), panels.items(), strict=True):
         for (name, points), color in zip(lines.items(), COLORS, strict=True):

@@ -142,7 +142,7 @@ def _network(translator: Translator) -> Any:
     return translator.engine.torch_engine.model
 
 
-def _curve(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+def _curve(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, float | int]]:
     """Validation BLEU against steps, target tokens and seconds."""
     points, seen = [], {"tokens": 0, "seconds": 0.0}
     for entry in entries:

@@ -40,8 +40,8 @@ PAPER = (
     PaperRow("Deep-Att + PosUnk, ensemble", (None, 40.4), (None, 8.0e20)),
     PaperRow("GNMT + RL, ensemble", (26.30, 41.16), (1.8e20, 1.1e21)),
     PaperRow("ConvS2S, ensemble", (26.36, 41.29), (7.7e19, 1.2e21)),
-    PaperRow("Transformer, base", (27.3, 38.1), (3.3e18, 3.3e18), hours=12),
-    PaperRow("Transformer, big", (28.4, 41.8), (2.3e19, 2.3e19), hours=84),
+    PaperRow("Transformer, base", (27.3, 38.1), (3.3e18, 3.3e18), hours=12.0),
+    PaperRow("Transformer, big", (28.4, 41.8), (2.3e19, 2.3e19), hours=84.0),
 )
 
 PRESETS = {
@@ -165,7 +165,7 @@ def _networks(rows: Sequence[Row]) -> str:
     )
 
 
-def _power(value: float | None) -> str:
+def _power(value: float | int | None) -> str:
     return "" if value is None else f"{value:.1e}".replace("e+", "e")
 
 
