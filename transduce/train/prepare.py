@@ -377,6 +377,14 @@ class _Corpora:
         texts = [corpus.text for corpus in train if not corpus.tag] or [train[0].text]
         read = chain.from_iterable(self.task.read(text) for text in texts)
         kept = keep(read, self.rules, Tally())
+        if self.task.stream:  # the end of it, as long as a tenth
+            pieces = list(kept)
+            if len(pieces) < 2:
+                raise InputError(
+                    f"{', '.join(map(str, texts))} is too short to hold some of it out for "
+                    "validation: give validation data with --valid"
+                )
+            return pieces[-min(HELD_OUT, -(-len(pieces) // 10)) :]
         examples = list(islice(islice(kept, HELD_OUT_EVERY - 1, None, HELD_OUT_EVERY), HELD_OUT))
         if not examples:
             raise InputError(
