@@ -83,6 +83,9 @@ def prepared(tmp_path_factory) -> Path:
     files = [str(place / name) for name in ("train.en", "train.de", "valid.en", "valid.de")]
     run = ["train", str(place / "RUN"), "--train", *files[:2], "--valid", *files[2:]]
     succeed(*run, "--preset", "tiny", *QUICKLY["train"])
+    shutil.copyfile(place / "train.en", place / "book.txt")
+    book = ["train", str(place / "LM"), "--task", "lm", "--train", str(place / "book.txt")]
+    succeed(*book, *QUICKLY["train"])
     model = ["--model", str(place / "RUN/model")]
     succeed("export", "--to", "huggingface", str(place / "checkpoint"), *model)
     tree = "( (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))\n"
@@ -117,13 +120,13 @@ def test_every_command_in_the_readme_that_takes_seconds_works(
     else:
         shutil.copytree("checkpoint" if verb == "import" else "RUN/model", "DIR")
     if verb == "train":
-        shutil.rmtree("RUN")
+        shutil.rmtree(words[0])
     before = {path.name for path in place.iterdir()}
     printed = succeed(verb, *words, *QUICKLY.get(verb, []))
     made = {path.name for path in place.iterdir()} - before
     files = ("figure", "big.", "tree.")
     named = {word for word in words if word in ("OUT", "G", "G.gz") or word.startswith(files)}
-    expected = {"train": {"RUN"}}.get(verb, {word for word in named if word != "figure1"})
+    expected = {"train": {words[0]}}.get(verb, {word for word in named if word != "figure1"})
     assert made == expected
     assert printed or made or verb == "average"
     for name in made & {"RUN", "OUT"}:

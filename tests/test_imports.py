@@ -21,6 +21,7 @@ STAGES = [
     "grammar",
     "tokenizer",
     "store",
+    "blocks",
     "batches",
     "loss",
     "model",
@@ -33,6 +34,7 @@ STAGES = [
     "model_names",
     "translate",
     "parsing",
+    "generate",
     "tasks",
     "train",
 ]

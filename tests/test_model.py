@@ -102,7 +102,7 @@ def test_positions_are_cached_in_the_dtype_of_the_weights_and_not_computed_again
     torch.testing.assert_close(double, torch.from_numpy(sinusoids(0, 40, 16)), rtol=0, atol=0)
     assert torch.equal(double.float(), single)
     with monkeypatch.context() as patch:
-        patch.setattr("transduce.model.transformer.sinusoids", None)
+        patch.setattr("transduce.model.embedding.sinusoids", None)
         assert torch.equal(embedding.encoding(3, 5), double[3:8])
     assert torch.equal(embedding.encoding(0, 300), torch.from_numpy(sinusoids(0, 300, 16)))
 

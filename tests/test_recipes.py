@@ -18,7 +18,7 @@ from transduce.config import resolve
 from transduce.evaluate.tokenised import language_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
-SCRIPTS = sorted(RECIPES.glob("*.sh"))
+SCRIPTS = sorted(file for file in RECIPES.glob("*.sh") if file.stem != "shakespeare")
 PARSERS = {"craft": "craft", "wsj": "wsj-sample"}  # the folder of each treebank
 TRANSLATORS = [script for script in SCRIPTS if script.stem not in PARSERS]
 TREES = ["( (S (NP (DT a) (NN dog)) (VP (VBZ runs)) (. .)))", "( (NP (NN home)))"] * 30
@@ -172,3 +172,34 @@ def test_a_recipe_without_its_text_says_where_to_get_it(script, tmp_path) -> Non
     assert place in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_language_model_is_trained_on_nine_tenths_and_then_writes(tmp_path) -> None:
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    file = tmp_path / "tinyshakespeare" / "input.txt.gz"
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress(text.encode()))
+    told = tmp_path / "told"
+    done = cook(
+        RECIPES / "shakespeare.sh",
+        tmp_path,
+        tmp_path,
+        f'echo "$@" >> {told}',
+        "--set",
+        "train.steps=9",
+    )
+    assert done.returncode == 0, done.stderr
+    train, generate = told.read_text("utf-8").splitlines()
+    assert train.startswith("train runs/shakespeare/run --task lm --train ")
+    assert train.endswith("--set train.steps=9")
+    assert generate.startswith("generate ROMEO: --model runs/shakespeare/run")
+    folder = tmp_path / "runs" / "shakespeare"
+    parts = [(folder / name).read_text("utf-8") for name in ("train.txt", "valid.txt")]
+    assert "".join(parts) == text
+    assert len(parts[0]) == len(text) * 9 // 10
+
+
+def test_the_recipe_of_the_language_model_without_its_text_says_where_to_get_it(tmp_path) -> None:
+    done = cook(RECIPES / "shakespeare.sh", tmp_path / "nowhere", tmp_path, "exit 1")
+    assert done.returncode == 2
+    assert "tinyshakespeare" in done.stderr

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Int, Int64
 from torch import Tensor
 
+from transduce.blocks import Blocks
 from transduce.config import TrainConfig
 from transduce.store import Lengths, Side, Store
 
@@ -51,7 +52,7 @@ class Batching:
     def __init__(
         self, store: Store, settings: TrainConfig, micro_batches: int | None = None
     ) -> None:
-        self.lengths = store.lengths
+        self.store, self.lengths = store, store.lengths
         self.seed = settings.seed
         self.tokens = settings.tokens_per_batch * settings.accumulate
         self.parts = store.parts
@@ -62,6 +63,8 @@ class Batching:
 
     def rows(self, epoch: int) -> Indices:
         """The examples of an epoch: all of them, each corpus as often as its weight says."""
+        if isinstance(self.store, Blocks):
+            return self.store.starts(int(np.random.default_rng([self.seed, epoch]).integers(2**31)))
         counts = [part.examples for part in self.parts]
         return np.concatenate(
             [
@@ -96,6 +99,13 @@ def weighted_rows(examples: int, weight: float, seed: Sequence[int], epoch: int)
     ]
     first = start - start // examples * examples
     return np.concatenate(parts)[first : first + end - start]
+
+
+def plan_validation(store: Store, tokens_per_batch: int) -> list[Indices]:
+    """Batches of all examples of a store; of a stream, the blocks that do not overlap."""
+    rows = store.starts() if isinstance(store, Blocks) else np.arange(len(store))
+    plan = plan_epoch([side[rows] for side in store.lengths], tokens_per_batch, 0, 0)
+    return [rows[batch] for batch in plan]
 
 
 def target_tokens(store: Store, batch: Indices) -> int:
@@ -167,6 +177,9 @@ def split(batch: Indices, parts: int, lengths: Sequence[Lengths]) -> list[Indice
 
 def collate(store: Store, indices: Indices) -> Batch:
     """The sentences as a padded micro-batch."""
+    if isinstance(store, Blocks):
+        blocks = torch.from_numpy(store.rows(indices))
+        return Batch(blocks[:, :0], blocks[:, :-1], blocks[:, 1:])
     pad, bos, eos = store.meta.symbols
     rows = [_padded_rows(side, indices, pad, eos) for side in store.sides.values()]
     source = np.empty((len(indices), 0), np.int64) if len(rows) == 1 else rows[0]

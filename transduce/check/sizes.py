@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transduce.batches import Batching, Indices, padded_tokens, padding, split, target_tokens
 from transduce.config import Config, TrainConfig
-from transduce.model import Transformer, build_network, count_parameters, require_transformer
+from transduce.model import Network, build_network, count_parameters
 from transduce.store import Lengths, Store
 
 PROCESS = 350 * 2**20  # bytes that the program takes before it has a network
@@ -75,8 +75,9 @@ class NetworkSize:
 
 def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSize]:
     """Of the real modules, on the meta device: shapes without memory or time."""
-    with torch.device("meta"):
-        network = require_transformer(build_network(config.model), "check").train()
+    # packing a sequence for an LSTM reads its lengths
+    with torch.device("cpu" if config.model.kind == "recurrent" else "meta"):
+        network = build_network(config.model).train()
     settings, count, rows = config.train, len(plan.batches), np.concatenate(plan.batches)
     epoch = Epoch(
         batches=count,
@@ -85,7 +86,7 @@ def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSi
         target_tokens=sum(target_tokens(store, batch) for batch in plan.batches) / count,
         parts=plan.parts,
         padding=padding(plan.micro_batches, store.lengths),
-        operations=network.operations(*(side[rows] for side in store.lengths)) / count,
+        operations=network.operations(store.lengths[0][rows], store.lengths[-1][rows]) / count,
         steps=settings.steps,
         epochs=settings.steps / count,
         checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
@@ -110,7 +111,7 @@ def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSi
     return epoch, NetworkSize(count_parameters(network), memory)
 
 
-def _activations(network: Transformer, store: Store, part: Indices) -> int:
+def _activations(network: Network, store: Store, part: Indices) -> int:
     """The bytes that autograd keeps of a forward pass of these sentences."""
     own = {parameter.untyped_storage()._cdata for parameter in network.parameters()}
     kept: dict[int, torch.UntypedStorage] = {}
@@ -123,9 +124,9 @@ def _activations(network: Transformer, store: Store, part: Indices) -> int:
 
     def shape(lengths: Lengths) -> Tensor:
         width = int(lengths[part].max())
-        return torch.empty(len(part), width, dtype=torch.long, device="meta")
+        return torch.ones(len(part), width, dtype=torch.long, device=network.device)
 
-    source, target = map(shape, store.lengths)
+    source, target = shape(store.lengths[0]), shape(store.lengths[-1])
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        network.decode_states(target, network.encode(source))
+        network.states(source, target)
     return sum(storage.nbytes() for storage in kept.values())

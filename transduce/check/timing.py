@@ -49,7 +49,7 @@ def time_steps(
     """Runs steps as training does, for some seconds."""
     settings, device = config.train, processes.device
     seed_step(settings.seed, 0, 0, 0)
-    learner = Learner(build_network(config.model).to(device), settings.ema)
+    learner = Learner(build_network(config.model).to(device), settings)
     learner.model.train()
     # compiling takes longer than all of this
     gradient = Gradient(learner.model, settings.replace(compile=False), processes, plan.parts)

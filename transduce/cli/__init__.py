@@ -20,6 +20,7 @@ VERBS = {
     "check": "transduce.cli.check",
     "presets": "transduce.cli.presets",
     "translate": "transduce.cli.translate",
+    "generate": "transduce.cli.generate",
     "score": "transduce.cli.score",
     "evaluate": "transduce.cli.evaluate",
     "average": "transduce.cli.average",

@@ -41,7 +41,7 @@ def average_command(
     from transduce.model import build_network, count_parameters
     from transduce.train import state
     from transduce.train.inputs import read_inputs
-    from transduce.train.prepare import reopen
+    from transduce.train.prepare import in_blocks, reopen
     from transduce.train.processes import join
     from transduce.train.publish import described, publish
     from transduce.train.run import Run, numbered, read_config
@@ -62,7 +62,7 @@ def average_command(
         log(f"{usable}, not {last}: all are averaged")
     config, data = read_config(run_dir), None
     try:
-        data = reopen(run_dir)
+        data = in_blocks(reopen(run_dir), config.model.max_positions)
     except InputError as error:
         log(f"{error}; the averaged model is not scored without the data")
     position, what = state.read_state(paths[-1])[0], described(paths)

@@ -36,7 +36,7 @@ def evaluate_command(
     src: str,
     ref: str,
     more: tuple[str, ...],
-    model: str | None,
+    model: str | tuple[str, ...] | None,
     engine: str,
     device: str,
     compute: str,
@@ -89,11 +89,14 @@ def evaluate_command(
         check_record(record, [*read, *([str(output)] if output else [])])
     elif title and not card:
         raise InputError("--title is for --record or --card: give one of them")
-    path = None if translations else model_path(model, log=log)
+    if isinstance(model, tuple) and (record or card):
+        raise InputError("--record and --card describe one model: leave them out for an ensemble")
+    path = None if translations or isinstance(model, tuple) else model_path(model, log=log)
     rival_model = model_path(against, log=log) if against and is_model(against) else None
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
     load = partial(open_translator, engine=engine, device=device, compute=compute)
-    translator = None if path is None else load(path)
+    used = " + ".join(model) if isinstance(model, tuple) else model or "en-de"
+    translator = None if translations else load(path or model)
     rival = load(rival_model) if rival_model else None
 
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
@@ -128,17 +131,17 @@ def evaluate_command(
             )
     with _counting("computing BLEU, chrF2 and TER"):
         scores = corpus_scores(ours.lines, inputs.references, language or language_of(ref))
-    used = model or "en-de" if path else None
+    system_name = None if translations else used
     evaluation = report.Evaluation(
-        used or str(translations), used, ours, scores, likelihood, comparison
+        system_name or str(translations), system_name, ours, scores, likelihood, comparison
     )
     if record:
         from transduce.evaluate.record import System, record_of, write_record
 
         system = System(path, search) if path else None
         facts = report.facts_of(evaluation)
-        name, today = record.stem, datetime.now(UTC).date()
-        found = record_of(name, title or name, facts, src, (ref, *more), system, today)
+        stem, today = record.stem, datetime.now(UTC).date()
+        found = record_of(stem, title or stem, facts, src, (ref, *more), system, today)
         write_record(record, found)
     if card and path:
         from transduce.evaluate.card import write_scores

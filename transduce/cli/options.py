@@ -60,6 +60,21 @@ def require_writable(path: Path) -> None:
 PATH = click.Path(path_type=Path)
 MODEL = "A directory of a model or a run, a bundled model's name, or hf:ORG/NAME[@REVISION]"
 model_option = click.option("--model", metavar="MODEL", help=f"{MODEL} [default: en-de].")
+
+
+def one_or_several(
+    _context: click.Context, _option: click.Parameter, names: tuple[str, ...]
+) -> str | tuple[str, ...] | None:
+    return names if len(names) > 1 else next(iter(names), None)
+
+
+models_option = click.option(
+    "--model",
+    metavar="MODEL",
+    multiple=True,
+    callback=one_or_several,
+    help=f"{MODEL}; several are an ensemble [default: en-de].",
+)
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)
 batch_size = click.IntRange(1, LARGEST_BATCH)
@@ -72,13 +87,19 @@ def log(message: str) -> None:
 
 
 def open_translator(
-    model: Path | str | None, engine: str, device: str, compute: str
+    model: Path | str | tuple[str, ...] | None, engine: str, device: str, compute: str
 ) -> "Translator":
     """The translator of a command; as the process is its own, torch may keep freed memory."""
+    from transduce.errors import InputError
     from transduce.machine import keep_memory
     from transduce.translate.translator import Translator
 
-    translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
+    if isinstance(model, tuple):
+        if engine == "ctranslate2" or compute not in ("auto", "float32"):
+            raise InputError("an ensemble is decoded by torch in float32: leave out the engine")
+        translator = Translator.ensemble(model, device=device, log=log)
+    else:
+        translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
     if translator.engine.name == "torch":
         keep_memory()
     return translator
@@ -101,7 +122,7 @@ def settings(
             help="Override one setting; `transduce presets --settings` lists all.",
         ),
     ]
-    return lambda command: _add(command, options)
+    return lambda command: add(command, options)
 
 
 def training_settings(command: Command) -> Command:
@@ -151,10 +172,10 @@ def corpus(command: Command) -> Command:
             help="Start from the weights and the vocabulary of a model, for fine-tuning.",
         ),
     ]
-    return _add(command, options)
+    return add(command, options)
 
 
-def _add(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def add(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
@@ -198,7 +219,7 @@ def resolve_training(
     from transduce.errors import InputError
     from transduce.model_names import model_path
     from transduce.shapes import check_memory
-    from transduce.tasks import TRANSLATION, task_of
+    from transduce.tasks import TRANSLATION, check_kind, task_of
     from transduce.train.inputs import builtin_inputs, given_inputs, read_inputs
     from transduce.train.run import read_config
     from transduce.train.start import open_start, settings_from
@@ -226,6 +247,7 @@ def resolve_training(
         if chosen is None:
             chosen, note = choose_preset(run, inputs)
         settings = resolve(chosen, config, overrides)
+    check_kind(inputs.task, settings.model)
     check_memory(settings.model)
     return settings, inputs, note
 
@@ -250,24 +272,34 @@ def choose_preset(run: "Run", inputs: "Inputs") -> tuple[str, str]:
     return name, f"no --preset given: {name}, which suits {size} (`transduce presets`)"
 
 
+ENGINE_AND_DEVICE = [
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "torch", "ctranslate2"]),
+        default="auto",
+        show_default=True,
+        help="auto uses CTranslate2 if it supports the model.",
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="auto uses a GPU if there is one.",
+    ),
+]
+
+
+def engine_and_device(command: Command) -> Command:
+    """--engine and --device."""
+    return add(command, ENGINE_AND_DEVICE)
+
+
 def decoding(command: Command) -> Command:
     """--model, --engine, --device, --compute and --batch-size."""
     options = [
-        model_option,
-        click.option(
-            "--engine",
-            type=click.Choice(["auto", "torch", "ctranslate2"]),
-            default="auto",
-            show_default=True,
-            help="auto uses CTranslate2 if it supports the model.",
-        ),
-        click.option(
-            "--device",
-            type=click.Choice(["auto", "cpu", "cuda"]),
-            default="auto",
-            show_default=True,
-            help="auto uses a GPU if there is one.",
-        ),
+        models_option,
+        *ENGINE_AND_DEVICE,
         click.option(
             "--compute",
             type=click.Choice(["auto", "int8", "float16", "float32"]),
@@ -283,7 +315,32 @@ def decoding(command: Command) -> Command:
             help="Sentences per batch.",
         ),
     ]
-    return _add(command, options)
+    return add(command, options)
+
+
+def sampling(command: Command) -> Command:
+    """--temperature, --top-k, --top-p and --seed."""
+    options = [
+        click.option(
+            "--temperature",
+            type=Number(0, 100),
+            default=1.0,
+            show_default=True,
+            help="Divides the logits: above 1 is more varied, 0 is the likeliest token.",
+        ),
+        click.option("--top-k", type=at_least_one, help="Sample from the K likeliest tokens only."),
+        click.option(
+            "--top-p",
+            type=Number(0, 1, min_open=True),
+            default=1.0,
+            show_default=True,
+            help="Sample from the likeliest tokens that together have this probability.",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of sampling."
+        ),
+    ]
+    return add(command, options)
 
 
 def length_penalty_options(command: Command) -> Command:
@@ -304,7 +361,7 @@ def length_penalty_options(command: Command) -> Command:
             help="Length penalty: gnmt is ((5 + n)/6)^α, average is n^α.",
         ),
     ]
-    return _add(command, options)
+    return add(command, options)
 
 
 def searching(command: Command) -> Command:

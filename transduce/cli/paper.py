@@ -1,10 +1,17 @@
 """`transduce paper`: the paper's tables and figures."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transduce.cli import options
+
+if TYPE_CHECKING:
+    from transduce.paper.experiments import Experiment, Row
+    from transduce.train.inputs import Inputs
+    from transduce.train.run import Run
 
 
 @click.group("paper")
@@ -49,3 +56,162 @@ def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str
 
     draw_figure1(resolve(preset, config, overrides).model, output)
     click.echo(f"{output}: written", err=True)
+
+
+@paper_command.command("table1")
+@click.option("--quick", is_flag=True, help="Smaller layers, in less than a minute.")
+@click.option("--output", type=options.NewFile(), help="Also a picture: .svg .png .pdf")
+@options.as_json
+def table1(quick: bool, output: Path | None, as_json: bool) -> None:
+    """Table 1: the four kinds of layers, built and measured beside the paper's O(·)."""
+    import json
+    from dataclasses import asdict
+
+    from transduce.paper import table1
+
+    sizes = table1.QUICK if quick else table1.FULL
+    found = table1.measure(sizes)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        click.echo(table1.render(found, sizes))
+    if output:
+        from transduce.figures.tables import draw_layers
+
+        panels: dict[str, dict[str, Any]] = {
+            "operations": {one.name: one.operations for one in found},
+            "seconds": {one.name: one.seconds for one in found},
+            "path length": {one.name: one.paths for one in found},
+        }
+        draw_layers(panels, output)
+        options.log(f"{output}: written")
+
+
+def tables(command: options.Command) -> options.Command:
+    """What Table 2 and Table 3 share: the results, and how they are computed anew."""
+    return options.add(
+        command,
+        [
+            click.option(
+                "--results",
+                type=options.PATH,
+                default=Path("results"),
+                show_default=True,
+                help="Directory of results; they are printed, and --run adds to them.",
+            ),
+            click.option("--run", is_flag=True, help="Train what the results do not have yet."),
+            click.option(
+                "--quick", is_flag=True, help="Train a few rows on the built-in corpus, in minutes."
+            ),
+            click.option(
+                "--runs", type=options.PATH, help="Directory of the runs [default: runs/NAME]."
+            ),
+            options.text_files("--train", "Training data of --run, as for `transduce train`."),
+            options.text_files("--valid", "Validation data."),
+            options.text_files("--test", "Test data [default: the validation data]."),
+            click.option("--output", type=options.NewFile(), help="Also a picture: .svg .png .pdf"),
+            options.as_json,
+        ],
+    )
+
+
+@paper_command.command("table2", cls=options.ManyFiles)
+@tables
+def table2(**given: Any) -> None:
+    """Table 2: BLEU and training cost, of the paper's models and of the networks trained here.
+
+    With --run the Transformer, the recurrent and the convolutional network are trained, for as many
+    target tokens and until validation stops improving; the same command resumes.
+    """
+    from transduce.evaluate.results import read_results
+    from transduce.paper import table2
+
+    results = given["results"]
+    rows = _rows("table2", table2.experiments(given["quick"]), **given)
+    _show(rows, given["as_json"], lambda: table2.render(rows, read_results(results)))
+    if given["output"]:
+        from transduce.figures.tables import draw_costs
+
+        draw_costs(table2.points(rows), given["output"])
+        options.log(f"{given['output']}: written")
+
+
+@paper_command.command("table3", cls=options.ManyFiles)
+@tables
+def table3(**given: Any) -> None:
+    """Table 3: every variation of the base model, as the same change to the preset tiny.
+
+    With --run they are trained one after the other; the same command resumes.
+    """
+    from transduce.errors import InputError
+    from transduce.paper import table3
+
+    rows = _rows("table3", table3.experiments(given["quick"]), **given)
+    if not rows:
+        raise InputError(
+            f"{given['results']} has no table3.json: train the rows with --run, or with --quick"
+        )
+    _show(rows, given["as_json"], lambda: table3.render(rows))
+    if given["output"]:
+        from transduce.figures.tables import draw_variations
+
+        lines = table3.compared(rows)
+        changes = [(li.variation.name, li.bleu_change, li.variation.bleu) for li in lines]
+        draw_variations(changes, table3.noise_of(rows).bleu, table3.BASE_BLEU, given["output"])
+        options.log(f"{given['output']}: written")
+
+
+def _rows(
+    name: str,
+    experiments: "list[Experiment]",
+    results: Path,
+    run: bool,
+    quick: bool,
+    runs: Path | None,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    test: tuple[Path, ...],
+    **_: Any,
+) -> "list[Row]":
+    """The results of a table, after training what is missing if a directory for that is given."""
+    import sys
+
+    from transduce.corpus.reading import read_pairs
+    from transduce.errors import InputError
+    from transduce.paper.experiments import read_rows, run_all
+    from transduce.tasks import TRANSLATION
+    from transduce.train.inputs import builtin_inputs, given_inputs
+    from transduce.train.processes import StopSignal
+
+    file = results / f"{name}.json"
+    if not (run or quick):
+        if train or valid or test or runs:
+            raise InputError("--train, --valid, --test and --runs are for --run: add it")
+        return read_rows(file)
+    if run and (quick or not train):
+        raise InputError("--run needs --train SRC TGT and --valid SRC TGT; --quick needs no files")
+    pairs = None
+    if test:
+        text = TRANSLATION.text_of(list(test))
+        tested = list(read_pairs(text.sources, text.targets))
+        pairs = [pair.source for pair in tested], [pair.target for pair in tested]
+
+    def inputs_of(one: "Run") -> "Inputs":
+        return builtin_inputs(one) if quick else given_inputs(one, TRANSLATION, [train], valid)
+
+    folder = runs or Path("runs") / (f"{name}-quick" if quick else name)
+    file = folder / f"{name}.json" if quick else file
+    with StopSignal().handled() as stop:
+        rows = run_all(
+            experiments, inputs_of, pairs, folder, file, stop, options.log, 100 if quick else 2000
+        )
+    if rows is None:
+        options.log("stopped and saved; the same command continues")
+        sys.exit(128 + (stop.received or 2))
+    return rows
+
+
+def _show(rows: "list[Row]", as_json: bool, render: Callable[[], str]) -> None:
+    import json
+
+    click.echo(json.dumps(rows, indent=2) if as_json else render())

@@ -19,7 +19,7 @@ COLUMNS = ("log_prob", "per_token", "perplexity", "score")
 
 @click.command("score", short_help="The log-probability of given translations.")
 @click.argument("src", type=FILE)
-@click.argument("tgt", type=FILE)
+@click.argument("tgt", type=FILE, required=False)
 @decoding
 @length_penalty_options
 @click.option(
@@ -30,8 +30,8 @@ COLUMNS = ("log_prob", "per_token", "perplexity", "score")
 @as_json
 def score_command(
     src: Path,
-    tgt: Path,
-    model: str | None,
+    tgt: Path | None,
+    model: str | tuple[str, ...] | None,
     engine: str,
     device: str,
     compute: str,
@@ -41,7 +41,8 @@ def score_command(
     header: bool | None,
     as_json: bool,
 ) -> None:
-    """Score each line of TGT as the translation of the same line of SRC.
+    """Score each line of TGT as the translation of the same line of SRC, or, with a language model,
+    each line of SRC alone.
 
     Prints four columns, separated by tabs: log_prob, the sum of the tokens' log-probabilities, EOS
     included; per_token, their mean; perplexity; and score, which search uses, the sum divided by
@@ -51,9 +52,12 @@ def score_command(
     """
     from transduce.corpus.reading import read_pairs
     from transduce.search import Search
-    from transduce.translate.lines import chunks, json_line
+    from transduce.translate.lines import chunks
     from transduce.translate.translator import CHUNK
 
+    if tgt is None:
+        _score_text(src, model, device, Search(alpha=alpha, penalty=penalty), as_json)  # type: ignore[arg-type]
+        return
     pairs = read_pairs([str(src)], [str(tgt)], log=log)
     translator = open_translator(model, engine, device, compute)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
@@ -63,22 +67,59 @@ def score_command(
     for some in chunks(pairs, CHUNK):
         scored = translator.score([p.source for p in some], [p.target for p in some], batch_size)
         for pair, log_probs in zip(some, scored, strict=True):
-            entry = _entry(log_probs, search)
             total, count = total + sum(log_probs or ()), count + len(log_probs or ())
             unscored += log_probs is None
-            if as_json:
-                line = {"text": pair.source, "translation": pair.target, **entry}
-                line["tokens"] = _tokens(translator, pair.target) if log_probs else []
-                line["token_scores"] = list(log_probs or ())
-                line["flags"] = ["length"] if log_probs is None else []
-                click.echo(json_line(line))
-            else:
-                values = (math.nan if value is None else value for value in entry.values())
-                click.echo("\t".join(f"{value:.6f}" for value in values))
+            text: dict[str, Any] = {"text": pair.source, "translation": pair.target}
+            tokens = _tokens(translator, pair.target) if log_probs and as_json else []
+            click.echo(_line(text, log_probs, tokens, search, as_json))
     if unscored:
         log(f"lines that are too long for the model, not scored: {unscored:,}")
+    _log_perplexity(total, count)
+
+
+def _score_text(
+    file: Path, model: str | tuple[str, ...] | None, device: str, search: "Search", as_json: bool
+) -> None:
+    """Scores the lines of a file with a language model."""
+    from transduce.corpus.reading import TextFile
+    from transduce.errors import InputError
+    from transduce.generate import TextGenerator
+
+    if not isinstance(model, str):
+        raise InputError("one file is scored by a language model: name it with --model, or add TGT")
+    generator = TextGenerator.load(model, engine="torch", device=device, log=log)
+    with TextFile(str(file)) as stream:
+        lines = list(stream)
+    scored = generator.score(lines)
+    for line, log_probs in zip(lines, scored, strict=True):
+        pieces = generator.tokenizer.encode(line)
+        tokens = [generator.tokenizer.vocabulary[i] for i in pieces] if as_json else []
+        click.echo(_line({"text": line}, log_probs, tokens, search, as_json))
+    _log_perplexity(sum(map(sum, scored)), sum(map(len, scored)))
+
+
+def _log_perplexity(total: float, count: int) -> None:
     if count:
-        log(f"{count:,} tokens, perplexity {math.exp(min(-total / count, 700)):.3f}")
+        perplexity = math.exp(min(-total / count, 700))
+        log(f"{count:,} tokens, perplexity {perplexity:.3f}, {-total / count:.4f} nats per token")
+
+
+def _line(
+    text: dict[str, Any],
+    log_probs: tuple[float, ...] | None,
+    tokens: list[str],
+    search: "Search",
+    as_json: bool,
+) -> str:
+    from transduce.translate.lines import json_line
+
+    entry = _entry(log_probs, search)
+    if not as_json:
+        values = (math.nan if value is None else value for value in entry.values())
+        return "\t".join(f"{value:.6f}" for value in values)
+    flags = ["length"] if log_probs is None else []
+    scores = list(log_probs or ())
+    return json_line({**text, **entry, "tokens": tokens, "token_scores": scores, "flags": flags})
 
 
 def _entry(log_probs: tuple[float, ...] | None, search: "Search") -> dict[str, Any]:

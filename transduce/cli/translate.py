@@ -20,6 +20,7 @@ from transduce.cli.options import (
     decoding,
     log,
     open_translator,
+    sampling,
     searching,
 )
 from transduce.errors import InputError
@@ -76,6 +77,8 @@ class SentencesCommand(click.Command):
 )
 @searching
 @click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
+@click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
+@sampling
 @click.option("--prefix", default="", help="Every translation must begin with this text.")
 @click.option(
     "--sentences",
@@ -98,7 +101,7 @@ def translate_command(
     output: Path | None,
     restart: bool,
     resume: bool,
-    model: str | None,
+    model: str | tuple[str, ...] | None,
     engine: str,
     device: str,
     compute: str,
@@ -108,6 +111,11 @@ def translate_command(
     alpha: float,
     penalty: str,
     n_best: int,
+    sample: bool,
+    temperature: float,
+    top_k: int | None,
+    top_p: float,
+    seed: int,
     prefix: str,
     sentences: str,
     paragraphs: bool,
@@ -127,7 +135,7 @@ def translate_command(
     technical text.
     """
     from transduce.model_names import model_path
-    from transduce.search import Search
+    from transduce.search import Sampling, Search
     from transduce.translate.options import TranslateOptions
 
     if text and source:
@@ -138,14 +146,23 @@ def translate_command(
         if given and not output:
             verb = "continues" if resume else "begins"
             raise InputError(f"{option} {verb} a file: name it with --output")
-    if n_best > beam:
+    if not sample and (temperature != 1 or top_k or top_p != 1 or seed != 1):
+        raise InputError("--temperature, --top-k, --top-p and --seed need --sample: add it")
+    if n_best > beam and not sample:
         raise InputError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     if resume and n_best > 1 and not as_json:
         raise InputError("--resume needs one output line per input line: with --n-best, add --json")
     if alignments and not as_json:
         raise InputError("--alignments are a field of the JSON output: add --json")
     options = TranslateOptions(
-        Search(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best),  # type: ignore[arg-type]
+        Search(
+            beam=1 if sample else beam,
+            alpha=alpha,
+            penalty=penalty,  # type: ignore[arg-type]
+            n_best=n_best,
+            sampling=Sampling(temperature, top_k, top_p) if sample else None,
+            seed=seed,
+        ),
         batch_size,
         scores=as_json or n_best > 1,
         alignments=alignments,
@@ -156,7 +173,12 @@ def translate_command(
         _check_source(source)
         if source is None and sys.stdin.isatty():
             log("type text to translate, a line at a time; Ctrl-D ends")
-    translator = open_translator(model_path(model, to, log), engine, device, compute)
+    if isinstance(model, tuple):
+        if to is not None:
+            raise InputError("--to chooses a bundled model: leave out --to or --model")
+        translator = open_translator(model, engine, device, compute)
+    else:
+        translator = open_translator(model_path(model, to, log), engine, device, compute)
     settings = {
         "model": translator.fingerprint,
         "engine": f"{translator.engine.name} {translator.engine.compute}",
@@ -164,6 +186,7 @@ def translate_command(
         "--alpha": str(alpha),
         "--penalty": penalty,
         "--n-best": str(n_best),
+        "--sample": f"{temperature} {top_k} {top_p} {seed}" if sample else "off",
         "--prefix": repr(prefix),
         "--sentences": sentences,
         "--paragraphs": _on(paragraphs),

@@ -65,7 +65,10 @@ class ModelConfig(Section):
 
     section: ClassVar[str] = "model"
 
-    kind: Literal["transformer"] = Field("transformer", description="The kind of network")
+    kind: Literal["transformer", "recurrent", "convolutional", "lm"] = Field(
+        "transformer",
+        description="The kind of network: §3's, those it is compared with, or its decoder alone",
+    )
     vocab_size: Size = Field(
         37_000,
         description="Size of the shared vocabulary; training sets it to what was learned (§5.1)",
@@ -93,6 +96,12 @@ class ModelConfig(Section):
     n_decoder_layers: Layers | None = Field(
         None, description="Layers of the decoder; none: n_layers"
     )
+
+    d_recurrent: Width = Field(
+        1024,
+        description="Recurrent: width of the decoder's LSTM; half in each direction of the encoder",
+    )
+    kernel: Width = Field(3, description="Convolutional: width of the convolutions, in tokens")
 
     p_drop: Probability = Field(
         0.1, description="Dropout on the output of every sub-layer and on the embedding sums (§5.4)"
@@ -134,13 +143,19 @@ class ModelConfig(Section):
     eos_id: Id = Field(2, description="Token id of the end of a sentence")
 
     def model_post_init(self, _context: Any, /) -> None:
+        heads = self.kind in ("transformer", "lm")
         for name in ("d_k", "d_v"):
-            if getattr(self, name) is None and self.d_model % self.n_heads:
+            if heads and getattr(self, name) is None and self.d_model % self.n_heads:
                 raise ConfigError(
                     f"model.d_model = {self.d_model} is not divisible by model.n_heads = "
                     f"{self.n_heads}: change one of them, or set model.d_k and model.d_v"
                 )
-        if self.d_model % 2 and self.positions != "learned":
+        if self.kind == "recurrent" and self.d_recurrent % 2:
+            raise ConfigError(
+                f"model.d_recurrent = {self.d_recurrent} is odd: each direction of the encoder has "
+                "half of it, so make it even"
+            )
+        if self.d_model % 2 and self.positions != "learned" and self.kind != "recurrent":
             raise ConfigError(
                 f"model.d_model = {self.d_model} is odd: sinusoids come in pairs, so make it even "
                 'or set model.positions = "learned"'
@@ -203,6 +218,9 @@ class DataConfig(Section):
     vocab_size: Size = Field(
         37_000,
         description="Size of the shared byte-pair vocabulary; less if the corpus is small (§5.1)",
+    )
+    vocabulary: Literal["bpe", "characters"] = Field(
+        "bpe", description="Tokens are learned by byte-pair encoding, or are single characters"
     )
     max_length: Size = Field(
         256,
@@ -271,6 +289,16 @@ class TrainConfig(Section):
         4000, description="Steps with a rising learning rate; then it falls with 1/√step (§5.3)"
     )
     lr_factor: Positive = Field(1.0, description="Factor of the learning rate of equation 3 (§5.3)")
+    schedule: Literal["inverse-sqrt", "plateau", "cosine"] = Field(
+        "inverse-sqrt",
+        description="After the warm-up the learning rate falls as in equation 3 (§5.3), or by half "
+        "whenever validation is not better, or along a cosine to a tenth at the last step",
+    )
+    lr: Positive = Field(0.001, description="Highest learning rate, for plateau and cosine")
+    beta2: Probability = Field(0.98, description="β₂ of Adam (§5.3)")
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="Decay of the matrices, decoupled from the gradient as in AdamW; 0: none"
+    )
     label_smoothing: Probability = Field(
         0.1, description="ε_ls: the probability that the loss spreads over all other tokens (§5.4)"
     )

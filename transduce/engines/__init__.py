@@ -1,5 +1,6 @@
 """Inference engines: beam search for encoded sentences, and scoring of given targets."""
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -18,6 +19,12 @@ class Request:
     search: Search = PAPER
     prefix: Ids = ()  # the output must begin with these tokens
     constraint: Constraint | None = None
+    sample: int = 0  # the number of this sample of the same source
+
+    @property
+    def seed(self) -> int:
+        """Of sampling: a function of the source and the search settings, not of the batch."""
+        return zlib.crc32(repr((self.search.seed, self.sample, tuple(self.source))).encode())
 
 
 @runtime_checkable

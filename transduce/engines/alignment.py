@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from transduce.engines import Ids
-from transduce.model import Network, require_transformer
+from transduce.model import Network
 from transduce.tokenizer import TokenizerLike
 
 
@@ -23,7 +23,7 @@ def word_alignment(
         return []
     ended = torch.tensor([[*source, config.eos_id]], device=device)
     begun = torch.tensor([[config.bos_id, *target]], device=device)
-    layers = require_transformer(model, "alignment").attention_maps(ended, begun).cross
+    layers = model.attention_maps(ended, begun).cross
     weights = layers[max(len(layers) - 2, 0)][0].mean(0)[: len(target), : len(source)]
     sources = torch.tensor(words(source, tokenizer.vocabulary), device=device)
     targets = torch.tensor(words(target, tokenizer.target_vocabulary), device=device)

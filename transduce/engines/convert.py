@@ -33,6 +33,9 @@ def write_ctranslate2(
 ) -> None:
     """Writes a CTranslate2 model into an existing directory; `longest` is its maximum length."""
     check_ctranslate2_compatible(config)
+    if config.kind == "lm":
+        _write_language_model(config, weights, directory, target_vocabulary, longest)
+        return
     specs = ctranslate2.specs
     spec = specs.TransformerSpec.from_config(
         (config.encoder_depth, config.decoder_depth),
@@ -65,11 +68,52 @@ def check_ctranslate2_compatible(config: ModelConfig) -> None:
         f"model.neighbourhood = {config.neighbourhood}": config.neighbourhood is not None,
         f"model.d_k = {config.d_k}": config.key_width != width,
         f"model.d_v = {config.d_v}": config.value_width != width,
-        f"model.kind = {config.kind!r}": config.kind != "transformer",
+        f"model.kind = {config.kind!r}": config.kind not in ("transformer", "lm"),
     }
     for reason, holds in reasons.items():
         if holds:
             raise ModelError(f"{reason} cannot be expressed as a CTranslate2 model")
+
+
+def _write_language_model(
+    config: ModelConfig, weights: Weights, directory: Path, vocabulary: Sequence[str], longest: int
+) -> None:
+    """For `ctranslate2.Generator`, in float32."""
+    specs = ctranslate2.specs
+    spec = specs.TransformerDecoderModelSpec.from_config(
+        config.decoder_depth,
+        config.n_heads,
+        pre_norm=config.norm == "pre",
+        activation=getattr(specs.Activation, ACTIVATIONS[config.activation]),
+    )
+    spec.config.layer_norm_epsilon = config.norm_eps
+    spec.config.bos_token = vocabulary[config.bos_id]
+    spec.config.eos_token = vocabulary[config.eos_id]
+    spec.config.unk_token = vocabulary[3]
+    spec.register_vocabulary(list(vocabulary))
+    embedding = weights["target_embedding.weight"]
+    untied = config.share_embeddings == "none"
+    spec.decoder.embeddings.weight = embedding
+    spec.decoder.projection.weight = weights["output.weight"] if untied else embedding
+    if config.output_bias:
+        spec.decoder.projection.bias = weights["output.bias"]
+    spec.decoder.scale_embeddings = config.scale_embeddings
+    spec.decoder.position_encodings.encodings = _positions(config, weights, "target", longest)
+    if config.norm == "pre":
+        _put_norm(spec.decoder.layer_norm, weights, "decoder_norm")
+    for i, layer in enumerate(spec.decoder.layer):
+        _put_self_attention(layer.self_attention, weights, f"decoder.{i}")
+        _put_feed_forward(layer.ffn, weights, f"decoder.{i}")
+    spec.validate()
+    spec.optimize()
+    spec.save(str(directory))
+
+
+def _positions(config: ModelConfig, weights: Weights, side: str, longest: int) -> np.ndarray:
+    learned = weights.get(f"{side}_embedding.positions")
+    if learned is not None:
+        return learned
+    return sinusoids(0, longest, config.d_model, config.positions).astype(np.float32)
 
 
 def _put_all(spec: Any, config: ModelConfig, weights: Weights, longest: int) -> None:
@@ -83,12 +127,7 @@ def _put_all(spec: Any, config: ModelConfig, weights: Weights, longest: int) -> 
         spec.decoder.projection.bias = weights["output.bias"]
     for name, stack in (("source", spec.encoder), ("target", spec.decoder)):
         stack.scale_embeddings = config.scale_embeddings
-        learned = weights.get(f"{name}_embedding.positions")
-        stack.position_encodings.encodings = (
-            sinusoids(0, longest, config.d_model, config.positions).astype(np.float32)
-            if learned is None
-            else learned
-        )
+        stack.position_encodings.encodings = _positions(config, weights, name, longest)
     if config.norm == "pre":
         _put_norm(spec.encoder.layer_norm, weights, "encoder_norm")
         _put_norm(spec.decoder.layer_norm, weights, "decoder_norm")

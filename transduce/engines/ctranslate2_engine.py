@@ -12,7 +12,7 @@ from transduce.config import ModelConfig
 from transduce.engines import Ids, Request, by_search
 from transduce.errors import InputError
 from transduce.machine import cores
-from transduce.search import Hypothesis, Search, length_penalty
+from transduce.search import Hypothesis, Sampling, Search, length_penalty
 from transduce.shortlist import Shortlist
 from transduce.tokenizer import TokenizerLike
 
@@ -63,21 +63,14 @@ class CTranslate2Engine:
         device: str = "cpu",
     ) -> None:
         """`longest` is the maximum length that the model was converted for, in tokens."""
-        self.vocabularies, self.longest = vocabularies, longest
+        self.directory, self.vocabularies, self.longest = directory, vocabularies, longest
         self.shortlist, self.compute, self.device = shortlist, compute, device
         self._ids = {token: i for i, token in enumerate(vocabularies.target)}
         # CTranslate2 changes the number of OpenMP threads of the calling thread, so a temporary
         # thread opens it. One worker per core is fastest for batches and for single lines.
         with ThreadPoolExecutor(1) as pool:
-            self._translator = pool.submit(
-                ctranslate2.Translator,
-                str(directory),
-                device=device,
-                compute_type=compute,
-                inter_threads=cores() if device == "cpu" else 1,
-                intra_threads=1,
-                max_queued_batches=-1,
-            ).result()
+            workers = cores() if device == "cpu" else 1
+            self._translator = pool.submit(self._open, workers).result()
 
     def unsupported(self, request: Request) -> str | None:
         """Why CTranslate2 cannot serve a request; None if it can."""
@@ -100,8 +93,43 @@ class CTranslate2Engine:
         found: list[list[Hypothesis]] = [[] for _ in requests]
         sources = [request.source for request in requests]
         for search, group in by_search(requests).items():
+            if search.sampling:
+                for i in group:
+                    found[i] = self._sample(requests[i], search.sampling)
+                continue
             self._search(sources, group, search, batch_size, found)
         return found
+
+    def _sample(self, request: Request, sampling: Sampling) -> list[Hypothesis]:
+        """Samples from the whole vocabulary. CTranslate2 seeds a worker when it starts, so each
+        sample has a worker of its own, which makes it batch-invariant.
+        """
+        ctranslate2.set_random_seed(request.seed)
+        translator = self._open(1)
+        greedy = sampling.temperature == 0
+        (result,) = translator.translate_batch(
+            [self._strings(request.source)],
+            beam_size=1,
+            sampling_topk=1 if greedy else sampling.top_k or 0,
+            sampling_topp=sampling.top_p,
+            sampling_temperature=sampling.temperature or 1.0,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=request.search.limit(len(request.source)),
+            return_scores=True,
+            return_end_token=True,
+        )
+        return self._hypotheses(result, request.search)
+
+    def _open(self, workers: int) -> Any:
+        return ctranslate2.Translator(
+            str(self.directory),
+            device=self.device,
+            compute_type=self.compute,
+            inter_threads=workers,
+            intra_threads=1,
+            max_queued_batches=-1,
+        )
 
     def _search(
         self,

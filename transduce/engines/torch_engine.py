@@ -11,8 +11,9 @@ from torch import Tensor
 from transduce.engines import Ids, Request, by_search
 from transduce.model import Network
 from transduce.search import Hypothesis
-from transduce.search.beam import beam_search
+from transduce.search.beam import beam_search, best
 from transduce.search.constraints import Constraint, no_repeat, prefix
+from transduce.search.sampling import sampled
 
 LARGEST_ATTENTION = 64 * 512**2  # scores of a head in one batch, but for a single long sentence
 _one_at_a_time = Lock()  # torch's number of threads is global to the process
@@ -71,6 +72,7 @@ class TorchEngine:
             limits,
             search,
             constraints if any(constraints) else None,
+            sampled(search.sampling, [r.seed for r in requests]) if search.sampling else best,
         )
 
     @torch.inference_mode()

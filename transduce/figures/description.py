@@ -9,8 +9,8 @@ from torch import nn
 
 from transduce.model import Transformer, count_parameters
 from transduce.model.attention import MultiHeadAttention
+from transduce.model.embedding import Embedding, OutputProjection
 from transduce.model.layers import AddNorm, DecoderLayer, FeedForward
-from transduce.model.transformer import Embedding, OutputProjection
 
 Kind = Literal[
     "embedding",

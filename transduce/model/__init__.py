@@ -2,22 +2,33 @@
 
 from transduce.config import ModelConfig
 from transduce.errors import ModelError
-from transduce.model.network import Network, count_parameters
-from transduce.model.transformer import AttentionMaps, Cache, Memory, Transformer
+from transduce.model.convolutional import ConvolutionalNetwork
+from transduce.model.language_model import LanguageModel
+from transduce.model.network import AttentionMaps, Network, count_parameters
+from transduce.model.recurrent import RecurrentNetwork
+from transduce.model.transformer import Cache, Memory, Transformer
 from transduce.shapes import check_memory
 
 __all__ = [
     "AttentionMaps",
     "Cache",
+    "ConvolutionalNetwork",
+    "LanguageModel",
     "Memory",
     "Network",
+    "RecurrentNetwork",
     "Transformer",
     "build_network",
     "count_parameters",
     "require_transformer",
 ]
 
-KINDS: dict[str, type[Transformer]] = {"transformer": Transformer}
+KINDS: dict[str, type[Transformer | RecurrentNetwork | ConvolutionalNetwork | LanguageModel]] = {
+    "transformer": Transformer,
+    "recurrent": RecurrentNetwork,
+    "convolutional": ConvolutionalNetwork,
+    "lm": LanguageModel,
+}
 
 
 def build_network(config: ModelConfig) -> Network:

@@ -37,6 +37,17 @@ class KeysValues:
         return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
 
+@dataclass(frozen=True)
+class AttendedSource:
+    """The keys and values of a source; the mask is True at its tokens, False at padding."""
+
+    seen: KeysValues
+    mask: Mask
+
+    def select(self, sentences: Tensor) -> "AttendedSource":
+        return AttendedSource(self.seen.select(sentences), self.mask.index_select(0, sentences))
+
+
 def joined(
     before: Float[Tensor, "batch heads key d"],
     after: Float[Tensor, "rows heads new d"],

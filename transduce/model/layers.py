@@ -60,7 +60,7 @@ class AddNorm(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """§3.1: self-attention, then the feed-forward network."""
+    """§3.1: self-attention, then the feed-forward network; also the layer of a language model."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -72,10 +72,24 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch source d_model"], mask: Mask | None
     ) -> Float[Tensor, "batch source d_model"]:
+        return self.extend(x, None, None, mask)[0]
+
+    def extend(
+        self,
+        x: Float[Tensor, "batch length d_model"],
+        past: KeysValues | None,
+        rows: Tensor | None,
+        mask: Mask | None,
+    ) -> tuple[Float[Tensor, "batch length d_model"], KeysValues]:
+        """The layer's output, and the keys and values of every position so far.
+
+        `rows` are the rows of `past` that x continues; None if they are the same rows.
+        """
         q, kv = self.self_attention.project(self.self_attention_norm.before(x))
+        kv = past.followed_by(kv, rows) if past else kv
         x = self.self_attention_norm.after(x, self.self_attention.attend(q, kv, mask))
         inner = self.feed_forward(self.feed_forward_norm.before(x))
-        return self.feed_forward_norm.after(x, inner)
+        return self.feed_forward_norm.after(x, inner), kv
 
     def attention(
         self, x: Float[Tensor, "batch source d_model"], mask: Mask | None

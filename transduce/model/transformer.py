@@ -1,25 +1,19 @@
 """§3: the Transformer."""
 
-import math
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from transduce.batches import Batch
 from transduce.config import ModelConfig
 from transduce.errors import InputError
-from transduce.loss import Loss, sequence_loss
 from transduce.model.attention import KeysValues, Mask, causal_mask
-from transduce.model.dropout import Dropout
+from transduce.model.embedding import Embedding, OutputProjection, embedding_matrices
 from transduce.model.layers import DecoderLayer, EncoderLayer
-from transduce.model.network import Network, count_parameters
+from transduce.model.network import AttentionMaps, Network, count_parameters
 from transduce.model.operations import training_operations
-from transduce.positions import sinusoids
 
 
 @dataclass(frozen=True)
@@ -71,84 +65,13 @@ class Decoding:
         return Decoding(self.memory if sentences is None else self.memory.select(sentences), cache)
 
 
-@dataclass(frozen=True)
-class AttentionMaps:
-    """The attention weights of every head of every layer."""
-
-    encoder: tuple[Float[Tensor, "batch heads source source"], ...]
-    decoder: tuple[Float[Tensor, "batch heads target target"], ...]
-    cross: tuple[Float[Tensor, "batch heads target source"], ...]
-
-
-class Embedding(nn.Module):
-    """§3.4, §3.5: token embeddings × √d_model plus positions, with dropout on the sum."""
-
-    def __init__(self, config: ModelConfig, weight: nn.Parameter) -> None:
-        super().__init__()
-        self.weight = weight
-        self.layout = config.positions
-        if self.layout == "learned":
-            self.positions = vectors(config.max_positions, config.d_model)
-        self._sinusoids: Tensor | None = None
-        self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
-        self.dropout = Dropout(config.p_drop)
-
-    def forward(
-        self, ids: Int[Tensor, "batch length"], start: int = 0
-    ) -> Float[Tensor, "batch length d_model"]:
-        """Embeds ids at positions start, start + 1, …"""
-        check_ids(ids, self.weight.shape[0])
-        tokens = F.embedding(ids, self.weight) * self.scale
-        return self.dropout(tokens + self.encoding(start, ids.shape[1]))
-
-    def encoding(self, start: int, length: int) -> Float[Tensor, "length d_model"]:
-        """The positional encodings of positions start ≤ pos < start + length."""
-        if self.layout != "learned":
-            return self._table(start + length)[start : start + length]
-        if start + length > self.positions.shape[0]:
-            raise InputError(
-                f"a sequence of {start + length} tokens is longer than this model's "
-                f"{self.positions.shape[0]} learned positions: split it, or train with sinusoids"
-            )
-        return self.positions[start : start + length]
-
-    def _table(self, length: int) -> Float[Tensor, "positions d_model"]:
-        """Sinusoids of at least `length` positions, cached in the weights' device and dtype."""
-        table, weight = self._sinusoids, self.weight
-        usable = table is not None and (table.device, table.dtype) == (weight.device, weight.dtype)
-        if table is None or not usable or len(table) < length:
-            size = (
-                1 << (max(length, 64) - 1).bit_length()
-            )  # a power of two, so that it seldom grows
-            with torch.inference_mode(False):  # training may use it after inference has cached it
-                made = torch.from_numpy(sinusoids(0, size, weight.shape[1], self.layout))
-                self._sinusoids = table = made.to(weight)
-        return table
-
-
-class OutputProjection(nn.Module):
-    """§3.4: the pre-softmax linear transformation, xEᵀ with E shared and no bias by default."""
-
-    def __init__(self, config: ModelConfig, weight: nn.Parameter) -> None:
-        super().__init__()
-        self.weight = weight
-        bias = nn.Parameter(torch.zeros(config.decoder_vocab_size)) if config.output_bias else None
-        self.bias = bias
-
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocabulary"]:
-        return F.linear(x, self.weight, self.bias)
-
-
 class Transformer(Network):
     """§3: maps a source and the target so far to the logits of each next target token."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        target = vectors(config.decoder_vocab_size, config.d_model)
-        shared = config.share_embeddings
-        source = target if shared == "all" else vectors(config.vocab_size, config.d_model)
-        output = target if shared != "none" else vectors(*target.shape)
+        source, target, output = embedding_matrices(config)
         self.source_embedding = Embedding(config, source)
         self.target_embedding = Embedding(config, target)
         encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_depth))
@@ -160,12 +83,10 @@ class Transformer(Network):
             self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
             self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
 
-    def forward(
+    def states(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target vocabulary"]:
-        """The logits after each target token; padding follows the tokens of a row."""
-        check_batch(source, target)
-        return self.decode(target, self.encode(source))[0]
+    ) -> Float[Tensor, "batch target d_model"]:
+        return self.decode_states(target, self.encode(source))[0]
 
     def extra_repr(self) -> str:
         config = self.config
@@ -174,11 +95,6 @@ class Transformer(Network):
             f"{count_parameters(self):,} parameters, {layers}, d_model={config.d_model}, "
             f"d_ff={config.d_ff}, n_heads={config.n_heads}, vocab_size={config.vocab_size:,}"
         )
-
-    def loss(self, batch: Batch, smoothing: float) -> Loss:
-        states, _ = self.decode_states(batch.target_in, self.encode(batch.source))
-        weight, bias = self.output.weight, self.output.bias
-        return sequence_loss(states, batch.target_out, weight, bias, smoothing, self.config.pad_id)
 
     def start(self, source: Int[Tensor, "batch source"]) -> Decoding:
         return Decoding(self.encode(source))
@@ -259,43 +175,10 @@ class Transformer(Network):
         return (source != self.config.pad_id)[:, None, None, :]
 
 
-def vectors(count: int, d_model: int) -> nn.Parameter:
-    """Embeddings initialised as in the paper's code: normal, standard deviation 1/√d_model."""
-    return nn.Parameter(torch.randn(count, d_model) * d_model**-0.5)
-
-
-def check_batch(source: Tensor, target: Tensor) -> None:
-    """Raises InputError if these are not ids [batch, length] of the same number of sentences."""
-    for name, ids in (("source", source), ("target", target)):
-        if ids.ndim != 2:
-            raise InputError(
-                f"{name} has shape {list(ids.shape)}, but must be [batch, length]: "
-                f"one sentence is {name}[None]"
-            )
-    if len(source) != len(target):
-        raise InputError(
-            f"source has {len(source):,} sentences and target {len(target):,}: "
-            "row i of the target must be the translation of row i of the source"
-        )
-
-
 def check_rows(rows: int, sentences: int) -> None:
     """Raises InputError if target rows cannot be shared out to the sentences of a memory."""
     if rows % max(sentences, 1):
         raise InputError(
             f"the target has {rows:,} rows and the memory {sentences:,} sentences: it must have "
             "as many, or a multiple"
-        )
-
-
-def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
-    """Raises InputError for ids outside the vocabulary; on a GPU the check would be too slow."""
-    if ids.device.type != "cpu" or ids.numel() == 0:
-        return
-    smallest, largest = torch.aminmax(ids)
-    if smallest < 0 or largest >= vocab_size:
-        wrong = int(smallest) if smallest < 0 else int(largest)
-        raise InputError(
-            f"token id {wrong} is outside the vocabulary of {vocab_size} (0 to {vocab_size - 1}): "
-            "the text was encoded with another vocabulary than the model's"
         )

@@ -7,6 +7,15 @@ Penalty = Literal["gnmt", "average", "none"]
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """Temperature, top-k and top-p (nucleus), applied in this order."""
+
+    temperature: float = 1.0  # 0: the likeliest token
+    top_k: int | None = None
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True)
 class Search:
     """Search settings; the defaults are §6.1's."""
 
@@ -16,6 +25,8 @@ class Search:
     extra_length: int = 50  # the maximum output length is the input length plus this
     n_best: int = 1
     no_repeat: int = 0  # n: no n-gram occurs twice; 0: no limit
+    sampling: Sampling | None = None  # sample instead of searching; the beam is then 1
+    seed: int = 1  # of sampling
 
     def limit(self, source_length: int) -> int:
         return source_length + self.extra_length

@@ -1,29 +1,23 @@
 """Sampling of the next token from the model's distribution."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.search.beam import NEVER, Choose
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Temperature, top-k and top-p (nucleus), applied in this order."""
-
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 1.0
+from transduce.search import Sampling
+from transduce.search.beam import NEVER, Choose, best
 
 
 def sampled(sampling: Sampling, seeds: Sequence[int]) -> Choose:
     """Samples without replacement; a seed per sentence makes it batch-invariant.
 
-    The Gumbel trick: the maximum of log p + Gumbel noise is a sample from p.
+    The Gumbel trick: the maximum of log p + Gumbel noise is a sample from p. A temperature of 0 is
+    the likeliest token.
     """
+    if sampling.temperature == 0:
+        return best
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def choose(

@@ -37,6 +37,8 @@ class Parsing:
     preset: str = "parsing-small"
     filtered: bool = False
     symbols: bool = True
+    kind: str = ""
+    stream: bool = False
     sides: tuple[str, ...] = ("source", "target")
     metrics: tuple[Metric, ...] = (
         Metric("f1", "F1", ".2f", method="EVALB, COLLINS.prm"),

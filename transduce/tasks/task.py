@@ -51,6 +51,11 @@ class Task(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """The kind of network that it needs; "": any with an encoder."""
+        ...
+
+    @property
     def filtered(self) -> bool:
         """Whether the filters of the corpus apply, besides the one for length."""
         ...
@@ -58,6 +63,11 @@ class Task(Protocol):
     @property
     def symbols(self) -> bool:
         """Whether targets are sequences of symbols, not text."""
+        ...
+
+    @property
+    def stream(self) -> bool:
+        """Whether the examples are one stream of tokens, to be cut into blocks."""
         ...
 
     @property

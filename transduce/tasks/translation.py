@@ -33,6 +33,8 @@ class Translation:
     preset: str = "base"
     filtered: bool = True
     symbols: bool = False
+    kind: str = ""
+    stream: bool = False
     sides: tuple[str, ...] = ("source", "target")
     metrics: tuple[Metric, ...] = (
         Metric("bleu", "BLEU", ".2f", method="sacreBLEU, 13a, cased"),
@@ -71,7 +73,14 @@ class Translation:
         log: Log,
     ) -> Tokenizer:
         texts = chain.from_iterable(examples)
-        return Tokenizer.learn(texts, config.vocab_size, file, tags=tags, log=log)
+        return Tokenizer.learn(
+            texts,
+            config.vocab_size,
+            file,
+            tags=tags,
+            characters=config.vocabulary == "characters",
+            log=log,
+        )
 
     def constraint(self, text: str) -> Constraint | None:
         """None: a translation may be anything."""

@@ -50,6 +50,8 @@ class Tokenizer:
         *,
         symbols: Sequence[str] = (),
         tags: Sequence[str] = (),
+        characters: bool = False,
+        leading_space: bool = True,
         sample: int = SAMPLE,
         seed: int = 0,
         log: Callable[[str], None] = lambda _: None,
@@ -57,8 +59,10 @@ class Tokenizer:
         """Learns a BPE vocabulary from lines of both languages and writes it to a file.
 
         It is deterministic. `symbols` are never split. `tags` are tokens that no text is encoded
-        as: a trainer puts their ids before a source. If there are more than `sample` lines, a
-        random sample is used; that, and a vocabulary smaller than `vocab_size`, is logged.
+        as: a trainer puts their ids before a source. `characters`: every token is a single one.
+        `leading_space`: the first word of a text is encoded as after a space. If there are more
+        than `sample` lines, a random sample is used; that, and a vocabulary smaller than
+        `vocab_size`, is logged.
         """
         check_symbols([*symbols, *tags])
         drawn, total = _draw(lines, sample, random.Random(seed))
@@ -69,8 +73,9 @@ class Tokenizer:
                 f"the vocabulary is learned from {sample:,} of {total:,} lines, "
                 f"drawn with seed {seed}"
             )
-        tokenizer = cls(_train(drawn, vocab_size, symbols, tags))
-        if tokenizer.vocab_size < vocab_size:
+        model_type = "char" if characters else "bpe"
+        tokenizer = cls(_train(drawn, vocab_size, symbols, tags, model_type, leading_space))
+        if tokenizer.vocab_size < vocab_size and not characters:
             log(f"the corpus supports a vocabulary of {tokenizer.vocab_size:,}, not {vocab_size:,}")
         tokenizer.save(file)
         return tokenizer
@@ -223,7 +228,14 @@ def _emptied(lines: list[str]) -> Iterator[str]:
         yield lines.pop()
 
 
-def _train(lines: list[str], vocab_size: int, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
+def _train(
+    lines: list[str],
+    vocab_size: int,
+    symbols: Sequence[str],
+    tags: Sequence[str],
+    model_type: str,
+    leading_space: bool,
+) -> bytes:
     """Trains a SentencePiece model; empties the list of lines to save memory."""
     model = io.BytesIO()
     try:
@@ -231,14 +243,14 @@ def _train(lines: list[str], vocab_size: int, symbols: Sequence[str], tags: Sequ
             sentencepiece.SentencePieceTrainer.Train,
             sentence_iterator=_emptied(lines),
             model_writer=model,
-            model_type="bpe",
+            model_type=model_type,
             vocab_size=max(vocab_size, SMALLEST),  # a smaller size is reported below
             hard_vocab_limit=False,
             byte_fallback=True,
             character_coverage=0.9999,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
-            add_dummy_prefix=True,  # a word has the same token at the start of a line
+            add_dummy_prefix=leading_space,  # a word has the same token at the start of a line
             user_defined_symbols=list(symbols),
             control_symbols=list(tags),
             pad_id=PAD,

@@ -12,6 +12,13 @@ from transduce.train.state import Position
 from transduce.train.validate import ValidationScores
 from transduce.translate.flags import FLAGS
 
+NAMES = {
+    "transformer": "Transformer",
+    "recurrent": "recurrent network",
+    "convolutional": "convolutional network",
+    "lm": "language model",
+}
+
 
 def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
     """Each training corpus with its weight and tag, and what was read, dropped and added."""
@@ -41,7 +48,7 @@ def write_card(
     valid = inputs.valid or "held out from the training data"
     lines = [
         f"# {name}\n",
-        f"A Transformer of {parameters:,} parameters, trained by transduce.\n",
+        f"A {NAMES[config.model.kind]} of {parameters:,} parameters, trained by transduce.\n",
         "## Data\n",
         *([f"- started from: {inputs.start_name}"] if inputs.start else []),
         *training_lines(inputs, data),

@@ -14,7 +14,7 @@ from transduce.search import PAPER
 from transduce.train import state
 from transduce.train.inputs import Inputs, write_inputs, write_text
 from transduce.train.loop import Trainer
-from transduce.train.prepare import Prepared, Progress, prepare, reopen
+from transduce.train.prepare import Prepared, Progress, in_blocks, prepare, reopen
 from transduce.train.processes import Processes, StopSignal, join
 from transduce.train.progress import Display, choose_display, clock
 from transduce.train.publish import described, publish
@@ -108,7 +108,7 @@ def _train(
     inputs: Inputs,
 ) -> int | None:
     display.doing("building the network")
-    data = reopen(run)
+    data = in_blocks(reopen(run), config.model.max_positions)
     config = with_vocabulary(config, data.tokenizer)
     if processes.first:
         write_config(run.config, config)

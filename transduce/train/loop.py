@@ -14,7 +14,7 @@ from transduce.directory.network import load_weights
 from transduce.errors import UserError
 from transduce.log import plural
 from transduce.model import build_network
-from transduce.schedule import learning_rate
+from transduce.schedule import scheduled_rate
 from transduce.search import GREEDY, Search
 from transduce.shapes import check_memory
 from transduce.train import state
@@ -72,7 +72,7 @@ class Trainer:
             weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
             load_weights(model, weights, start.path)
         model = model.to(self.processes.device)
-        return Learner(model, self.config.train.ema)
+        return Learner(model, self.config.train)
 
     def _load_newest(self) -> Position | None:
         log = self.display.log
@@ -150,7 +150,8 @@ class Trainer:
             torch.nn.utils.clip_grads_with_norm_(parameters, settings.clip_norm, norm)
         self.learner.update(self._rate(position.step + 1))
         tokens = target_tokens(store, batch)
-        operations = self.learner.model.operations(*(lengths[batch] for lengths in store.lengths))
+        lengths = store.lengths[0][batch], store.lengths[-1][batch]
+        operations = self.learner.model.operations(*lengths)
         seconds = time.perf_counter() - began
         self.position = replace(
             position.after(tokens, operations, epoch_ends), seconds=position.seconds + seconds
@@ -167,9 +168,8 @@ class Trainer:
 
     def _rate(self, step: int) -> float:
         settings = self.config.train
-        rate = learning_rate(
-            step, self.config.model.d_model, settings.warmup_steps, settings.lr_factor
-        )
+        reductions = self.position.reductions
+        rate = scheduled_rate(step, self.config.model.d_model, settings, reductions)
         return rate * 0.5**self.position.rollbacks
 
     def _rollback(self, error: NotFiniteError) -> None:
@@ -184,7 +184,7 @@ class Trainer:
         if found is None:
             fresh = self._new_learner()
             self.put({name: p.detach() for name, p in fresh.parameters.items()})
-            self.learner = Learner(self.learner.model, self.config.train.ema)
+            self.learner = Learner(self.learner.model, self.config.train)
             self.learner.optimiser.zero_grad(set_to_none=True)  # of the step that failed
             found = Position()
         self.position = replace(found, rollbacks=rollbacks)
@@ -237,6 +237,7 @@ class Trainer:
             self.position,
             best_nll=scores.nll if better else self.position.best_nll,
             stale=0 if better else self.position.stale + 1,
+            reductions=self.position.reductions + (not better),
             seconds=self.position.seconds + time.perf_counter() - began,
         )
         self.log_scores(f"step {self.position.step:,}", scores, best=better)

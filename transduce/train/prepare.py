@@ -14,6 +14,7 @@ from random import Random
 from typing import Protocol, runtime_checkable
 
 from transduce import atomic
+from transduce.blocks import Blocks
 from transduce.config import DataConfig
 from transduce.corpus.filters import Digests, Rules, Tally, keep
 from transduce.corpus.noise import KINDS, Kind
@@ -187,6 +188,13 @@ def reopen(run: Run) -> Prepared:
     copies = takewhile(Path.exists, (run.data / _copy(number) for number in count(1)))
     tokenizer = load_tokenizer(run.directory, task.symbols)
     return Prepared(task, tokenizer, train, valid, tuple(map(Store.open, copies)))
+
+
+def in_blocks(data: Prepared, length: int) -> Prepared:
+    """The data, with the stream of a language model in blocks of this length."""
+    if not data.task.stream:
+        return data
+    return replace(data, train=Blocks(data.train, length), valid=Blocks(data.valid, length))
 
 
 def rules_of(config: DataConfig) -> Rules:
@@ -369,6 +377,14 @@ class _Corpora:
         texts = [corpus.text for corpus in train if not corpus.tag] or [train[0].text]
         read = chain.from_iterable(self.task.read(text) for text in texts)
         kept = keep(read, self.rules, Tally())
+        if self.task.stream:  # the end of it, as long as a tenth
+            pieces = list(kept)
+            if len(pieces) < 2:
+                raise InputError(
+                    f"{', '.join(map(str, texts))} is too short to hold some of it out for "
+                    "validation: give validation data with --valid"
+                )
+            return pieces[-min(HELD_OUT, -(-len(pieces) // 10)) :]
         examples = list(islice(islice(kept, HELD_OUT_EVERY - 1, None, HELD_OUT_EVERY), HELD_OUT))
         if not examples:
             raise InputError(

@@ -104,7 +104,7 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     }
     start = start_of(run)
     base = start.shortlist if start else None
-    if data is None or (start and base is None):
+    if data is None or (start and base is None) or len(data.train.sides) < 2:
         return files
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
     if data.task.symbols:
@@ -128,6 +128,8 @@ def languages_of(inputs: Inputs) -> dict[str, str]:
     from the name of the file or its directory, like corpus-en-de.
     """
     codes, text = tuple[str, ...](), inputs.train[0].text
+    if len(inputs.task.sides) < 2:
+        return {}
     if inputs.builtin:
         codes = ("en", "de")
     elif inputs.task.name != TRANSLATION.name:

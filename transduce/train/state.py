@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import TypeAdapter, ValidationError
@@ -38,6 +39,7 @@ class Position:
     seconds: float = 0.0  # of training, without interruptions
     best_nll: float | None = None  # per token, in validation
     stale: int = 0  # validations without improvement
+    reductions: int = 0  # validations that were not better than all before, in the whole run
     rollbacks: int = 0
 
     def is_last(self, settings: TrainConfig) -> bool:
@@ -69,15 +71,25 @@ UNUSABLE = (
 class Learner:
     """The network, its optimiser and the exponential moving average of its weights."""
 
-    def __init__(self, model: Network, ema: float = 0.0) -> None:
+    def __init__(self, model: Network, settings: TrainConfig | None = None) -> None:
+        settings = settings or TrainConfig()
         self.model = model
         self.parameters = dict(model.named_parameters())
-        # §5.3; the learning rate is set at every step
-        self.optimiser = torch.optim.Adam(
-            self.parameters.values(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        matrices = [p for p in self.parameters.values() if p.dim() > 1]
+        others = [p for p in self.parameters.values() if p.dim() < 2]
+        groups: list[dict[str, Any]] = [{"params": matrices, "weight_decay": settings.weight_decay}]
+        groups.append({"params": others})
+        # §5.3 is AdamW without decay; the learning rate is set at every step
+        self.optimiser = torch.optim.AdamW(
+            groups,
+            lr=0.0,
+            betas=(0.9, settings.beta2),
+            eps=1e-9,
+            weight_decay=0.0,
+            fused=True,
         )
-        self.decay = ema
-        weights = weights_of(model) if ema else {}
+        self.decay = settings.ema
+        weights = weights_of(model) if self.decay else {}
         self.average = {name: weight.clone() for name, weight in weights.items()}
 
     def update(self, rate: float) -> None:

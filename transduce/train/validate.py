@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from transduce.batches import collate, plan_epoch
+from transduce.batches import collate, plan_validation
 from transduce.model import Network
 from transduce.search import GREEDY, Search
 from transduce.tasks import LOW_SCORE, Metric
@@ -58,7 +58,7 @@ def validate(
     model.eval()
     task, store = data.task, data.valid
     nll, count = 0.0, 0
-    plan = plan_epoch(store.lengths, tokens_per_batch, 0, 0)
+    plan = plan_validation(store, tokens_per_batch)
     for indices in plan[processes.rank :: processes.world]:
         batch = collate(store, indices).to(processes.device)
         loss = model.loss(batch, smoothing=0.0)
@@ -67,7 +67,7 @@ def validate(
     nll, total = processes.sum([nll, float(count)])
     metrics: dict[Metric, float] = {}
     values: dict[str, float] = {}
-    decoded = min(sentences, len(store))
+    decoded = min(sentences, len(store)) if task.metrics else 0
     if decoded and processes.first:
         values = task.judge(model, data.tokenizer, store, decoded, search)
         metrics = {metric: values[metric.name] for metric in task.metrics}

@@ -50,7 +50,7 @@ def with_changes(
         raise InputError(f"alpha={alpha} must be at least 0")
     of_search = _given(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best)
     search = replace(options.search, **of_search)
-    if search.n_best > search.beam:
+    if search.n_best > search.beam and not search.sampling:
         raise InputError(
             f"n_best={search.n_best} needs a beam at least as wide: give beam={search.n_best}"
         )

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from transduce.directory import ModelDirectory
 from transduce.engines import Engine, Ids, Request
-from transduce.engines.router import Router, open_engine
-from transduce.errors import optional
+from transduce.engines.router import Router, open_engine, torch_device
+from transduce.errors import ModelError, optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
@@ -50,11 +51,15 @@ class Translator:
         max_length: int = MAX_LENGTH,
         longest: int = LONGEST,
         traits: Traits = UNKNOWN,
+        fingerprint: str = "",
     ) -> None:
-        """Sources over `max_length` tokens are split; pairs over `longest` are not scored."""
+        """Sources over `max_length` tokens are split; pairs over `longest` are not scored.
+
+        `fingerprint` is the checksum of the weights.
+        """
         self.tokenizer, self.engine = tokenizer, engine
         self.max_length, self.longest = min(max_length, longest), longest
-        self.traits = traits
+        self.traits, self.fingerprint = traits, fingerprint
 
     @classmethod
     def load(
@@ -74,19 +79,40 @@ class Translator:
         directory = ModelDirectory.open(model_path(model, log=log))
         directory.require_task("translation")
         config = directory.config
+        if config.kind == "lm":
+            raise ModelError(
+                f"{directory.path} is a language model: it does not translate; use transduce "
+                "generate"
+            )
         return cls(
             directory.tokenizer,
             open_engine(directory, engine=engine, device=device, compute=compute, log=log),
             directory.description.max_length,
             config.max_positions - 1 if config.positions == "learned" else LONGEST,
             Traits.of(directory.description),
+            directory.fingerprint,
         )
 
-    @property
-    def fingerprint(self) -> str:
-        """The checksum of the model's weights."""
-        assert isinstance(self.engine, Router)
-        return self.engine.directory.fingerprint
+    @classmethod
+    def ensemble(
+        cls, models: Sequence[Path | str], *, device: str = "auto", log: Log = silent
+    ) -> "Translator":
+        """Several models whose probabilities are averaged, by torch; they share a vocabulary."""
+        from transduce.engines.ensemble import Ensemble, check_same_vocabulary
+        from transduce.engines.torch_engine import TorchEngine
+
+        directories = [ModelDirectory.open(model_path(model, log=log)) for model in models]
+        check_same_vocabulary(directories)
+        networks = [directory.network(torch_device(device)) for directory in directories]
+        learned = [d.config.max_positions for d in directories if d.config.positions == "learned"]
+        return cls(
+            directories[0].tokenizer,
+            TorchEngine(Ensemble(networks)),
+            min(directory.description.max_length for directory in directories),
+            min([*learned, LONGEST + 1]) - 1,
+            Traits.of(directories[0].description),
+            " + ".join(directory.fingerprint for directory in directories),
+        )
 
     def __repr__(self) -> str:
         return f"Translator({self.engine!r})"
@@ -242,8 +268,16 @@ class Translator:
         self, units: Sequence[Unit], search: Search, options: TranslateOptions
     ) -> list[Found]:
         constrain = options.constraint or (lambda _: None)
-        requests = [Request(unit.ids, search, unit.prefix, constrain(unit.text)) for unit in units]
-        ranked = self.engine.search(requests, options.batch_size)
+        seeds = range(search.n_best) if search.sampling else (0,)
+        one = replace(search, n_best=1) if search.sampling else search
+        requests = [
+            Request(unit.ids, one, unit.prefix, constrain(unit.text), sample)
+            for unit in units
+            for sample in seeds
+        ]
+        found = self.engine.search(requests, options.batch_size)
+        each = len(seeds)
+        ranked = [list(chain(*found[i : i + each])) for i in range(0, len(found), each)]
         return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
 
     def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
@@ -258,7 +292,7 @@ class Translator:
     def _repair(self, found: dict[Unit, Found], options: TranslateOptions) -> None:
         """Searches flagged units again with a wider beam and without repeated n-grams."""
         wrong = [unit for unit, result in found.items() if result.flags]
-        if not wrong:
+        if not wrong or options.search.sampling:
             return
         search = options.search
         beam = max(REPAIR_BEAM, 2 * search.beam)

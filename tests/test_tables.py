@@ -1,0 +1,179 @@
+"""Tables 1, 2 and 3: what is measured, how results are compared, and that runs can be resumed."""
+
+import json
+import math
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from transduce.cli import main
+from transduce.figures import tables as pictures
+from transduce.paper import table1, table2, table3
+from transduce.paper.experiments import read_rows
+
+PNG = b"\x89PNG"
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["paper", *map(str, words)])
+
+
+def row(name: str, bleu: float, perplexity: float = 5.0, **more):
+    return {
+        "name": name, "bleu": bleu, "perplexity": perplexity, "parameters": 2_605_056,
+        "steps": 10, "seconds": 60.0, "target_tokens": 1000, "operations": 10**12,
+        "sentences_per_second": 9.0, "machine": {"cores": 2}, "curve": [], **more,
+    }  # fmt: skip
+
+
+SMALL = table1.Sizes((32, 64, 128), (16, 32, 64), 64, 32, (16, 50))
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return table1.measure(SMALL)
+
+
+def test_the_operations_of_each_layer_grow_as_the_paper_says(measured) -> None:
+    for layer, found in zip(table1.LAYERS, measured, strict=True):
+        exponents = (table1.exponent(found.operations), table1.exponent(found.operations_by_width))
+        assert exponents == pytest.approx(layer.exponents, abs=0.05), layer.name
+
+
+def test_only_the_recurrence_waits_for_every_position(measured) -> None:
+    for found in measured:
+        growth = 1 if found.name == "recurrent" else 0
+        assert table1.exponent(found.depths) == pytest.approx(growth, abs=0.1), found.name
+
+
+@pytest.mark.parametrize("n", [16, 50])
+def test_path_lengths_are_those_of_the_paper(measured, n) -> None:
+    """1; n; ⌈log_k n⌉ dilated convolutions; n/r neighbourhoods, half of which lie on each side."""
+    found = {one.name: one.paths[n] for one in measured}
+    half = table1.NEIGHBOURHOOD // 2
+    assert found == {
+        "self-attention": 1,
+        "recurrent": n,
+        "convolutional": math.ceil(math.log(n, table1.KERNEL)),
+        "restricted": math.ceil((n - 1) / half),
+    }
+
+
+def test_restricted_attention_sees_its_neighbourhood_only() -> None:
+    x = torch.randn(1, 40, 8, requires_grad=True)
+    (gradient,) = torch.autograd.grad(table1.RestrictedSelfAttention()(x)[0, 20].sum(), x)
+    near = gradient[0].abs().sum(-1).nonzero().flatten().tolist()
+    assert near == list(range(12, 29))
+
+
+def test_table_1_is_printed_and_drawn(measured, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(table1, "measure", lambda sizes: measured)
+    page = run("table1", "--quick", "--output", tmp_path / "t.png")
+    assert page.exit_code == 0, page.output
+    for words in ("n² · d", "self-attention", "log_k n", "n^2.0"):
+        assert words in page.stdout
+    assert (tmp_path / "t.png").read_bytes().startswith(PNG)
+    assert json.loads(run("table1", "--quick", "--json").stdout)[1]["name"] == "recurrent"
+
+
+def test_the_papers_costs_are_hours_times_devices_times_their_speed() -> None:
+    for one in table2.PAPER:
+        if one.recomputed:
+            assert one.recomputed == pytest.approx(one.flops[0], rel=0.02)
+
+
+def test_the_time_to_a_bleu_is_that_of_the_first_validation_that_reaches_it() -> None:
+    curve = [
+        {"step": step, "tokens": 100 * step, "seconds": 60.0 * step, "bleu": bleu}
+        for step, bleu in ((1, 5.0), (2, 20.0), (3, 19.0))
+    ]
+    slow = [{**point, "bleu": point["bleu"] / 2} for point in curve]
+    rows = [row("Transformer", 20.0, curve=curve), row("recurrent", 10.0, curve=slow)]
+    assert table2.goal_of(rows) == 10.0
+    assert table2.minutes_to(rows[0], 10.0) == 2
+    assert table2.minutes_to(rows[1], 15.0) is None
+    points = table2.points(rows)["Transformer"]
+    assert points[-1] == (pytest.approx(0.3 * 10**12), 19.0)
+
+
+def test_a_change_within_the_noise_is_called_so_and_others_are_compared() -> None:
+    rows = [
+        row("base", 30.0), row("base, seed 2", 31.0), row("h = 1", 29.6), row("N = 1", 20.0),
+        row("d_ff = 512", 25.0), row("h = 8", 34.0), row("pre-norm", 35.0),
+    ]  # fmt: skip
+    verdicts = {line.variation.name: line.verdict for line in table3.compared(rows)}
+    assert verdicts == {
+        "base": "", "base, seed 2": "", "h = 1": "noise", "N = 1": "agrees",
+        "d_ff = 512": "disagrees", "h = 8": "paper: none", "pre-norm": "better",
+    }  # fmt: skip
+    assert table3.noise_of(rows).bleu == 1.0
+
+
+def test_every_row_of_the_papers_table_is_a_change_to_tiny() -> None:
+    """A–E and big; what the paper leaves, the row leaves."""
+    groups = [v.group for v in table3.VARIATIONS if v.bleu is not None]
+    assert [groups.count(group) for group in "ABCDE"] == [4, 2, 7, 4, 1]
+    common = {"steps", "warmup_steps", "lr_factor", "seed"}
+    for experiment in table3.experiments():
+        assert experiment.config.train.steps == table3.STEPS
+        assert not {s for s in experiment.settings if s.startswith("train.steps=")} - {
+            f"train.steps={table3.STEPS}"
+        }
+    assert common <= set(type(experiment.config.train).model_fields)
+    assert len({e.directory for e in table3.experiments()}) == len(table3.VARIATIONS)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Runs of two steps on few sentences."""
+    shrunk = (
+        "model.vocab_size=400", "data.vocab_size=400", "model.d_model=16", "model.d_ff=16",
+        "model.n_layers=1", "train.steps=2", "train.validate_steps=1", "train.checkpoint_steps=1",
+    )  # fmt: skip
+    monkeypatch.setattr(table3, "QUICK", shrunk)
+    monkeypatch.setattr(table3, "QUICK_ROWS", ("base", "base, seed 2"))
+    splits = {"train": 60, "valid": 6, "test": 6}
+    monkeypatch.setattr("transduce.train.inputs.BUILTIN", splits)
+
+
+def test_a_table_is_trained_drawn_and_not_trained_again(quick, tmp_path) -> None:
+    words = ["table3", "--quick", "--runs", tmp_path / "runs", "--output", tmp_path / "t.png"]
+    first = run(*words)
+    assert first.exit_code == 0, first.output
+    assert "Table 3" in first.stdout
+    assert (tmp_path / "t.png").read_bytes().startswith(PNG)
+    rows = read_rows(tmp_path / "runs" / "table3.json")
+    assert [one["name"] for one in rows] == ["base", "base, seed 2"]
+    assert all(one["steps"] == 2 and one["operations"] > 0 for one in rows)
+    again = run(*words)
+    assert again.stdout == first.stdout
+    assert "1 of 2" not in again.stderr
+
+
+def test_mistakes_are_one_sentence(tmp_path) -> None:
+    for words, sentence in {
+        ("table3", "--results", tmp_path): "has no table3.json: train the rows with --run",
+        ("table3", "--train", "a", "b"): "are for --run: add it",
+        ("table2", "--run"): "--run needs --train SRC TGT and --valid SRC TGT",
+    }.items():
+        result = run(*words)
+        assert result.exit_code == 2
+        assert sentence in result.stderr
+
+
+def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
+    page = run("table2", "--results", tmp_path)
+    assert page.exit_code == 0, page.output
+    for words in ("GNMT + RL", "2.3e19", "3.3e18", "have not been compared yet: --run"):
+        assert words in page.stdout
+    curve = [{"step": 1, "tokens": 500, "seconds": 60.0, "bleu": 5.0, "perplexity": 9.0}]
+    rows = [row("Transformer", 30.0, curve=curve), row("recurrent", 20.0, curve=curve)]
+    (tmp_path / "table2.json").write_text(json.dumps({"rows": rows}), "utf-8")
+    page = run("table2", "--results", tmp_path, "--output", tmp_path / "t.svg")
+    assert "recurrent" in page.stdout
+    assert "BLEU against training cost" in (tmp_path / "t.svg").read_text("utf-8")
+
+
+def test_pictures_need_no_results() -> None:
+    assert pictures.costs({}, "x").axes

@@ -1,0 +1,187 @@
+"""Table 2: BLEU and training cost, of the paper's rows and of the networks trained here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from transduce.paper.experiments import Experiment, Row
+from transduce.table import render_table
+
+# Sustained single-precision operations per second, footnote 5 of the paper.
+TFLOPS = {"K80": 2.8, "K40": 3.7, "M40": 6.0, "P100": 9.5}
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """A row of the paper: BLEU and training cost, English–German and English–French."""
+
+    model: str
+    bleu: tuple[float | None, float | None]
+    flops: tuple[float | None, float | None]
+    hours: float | None = None  # of training on eight P100, where the paper has them
+    gpus: int = 8
+
+    @property
+    def recomputed(self) -> float | None:
+        """The paper's method: hours × devices × their sustained operations per second."""
+        if self.hours is None:
+            return None
+        return self.hours * HOUR * self.gpus * TFLOPS["P100"] * 1e12
+
+
+PAPER = (
+    PaperRow("ByteNet", (23.75, None), (None, None)),
+    PaperRow("Deep-Att + PosUnk", (None, 39.2), (None, 1.0e20)),
+    PaperRow("GNMT + RL", (24.6, 39.92), (2.3e19, 1.4e20)),
+    PaperRow("ConvS2S", (25.16, 40.46), (9.6e18, 1.5e20)),
+    PaperRow("MoE", (26.03, 40.56), (2.0e19, 1.2e20)),
+    PaperRow("Deep-Att + PosUnk, ensemble", (None, 40.4), (None, 8.0e20)),
+    PaperRow("GNMT + RL, ensemble", (26.30, 41.16), (1.8e20, 1.1e21)),
+    PaperRow("ConvS2S, ensemble", (26.36, 41.29), (7.7e19, 1.2e21)),
+    PaperRow("Transformer, base", (27.3, 38.1), (3.3e18, 3.3e18), hours=12.0),
+    PaperRow("Transformer, big", (28.4, 41.8), (2.3e19, 2.3e19), hours=84.0),
+)
+
+PRESETS = {
+    "Transformer": "tiny",
+    "recurrent": "tiny-recurrent",
+    "convolutional": "tiny-convolutional",
+}
+TO_THE_END = ("train.steps=20000", "train.patience=4")  # validations without improvement
+OFTEN = ("train.validate_steps=500",)
+QUICK = (
+    "model.vocab_size=1000",
+    "data.vocab_size=1000",
+    "train.steps=150",
+    "train.validate_steps=50",
+    "train.checkpoint_steps=50",
+    "train.warmup_steps=50",
+    "train.tokens_per_batch=1024",
+)
+
+
+def experiments(quick: bool = False) -> list[Experiment]:
+    """The three networks with as many parameters and target tokens, then until none improves."""
+    same = [
+        Experiment(name, preset, OFTEN + (QUICK if quick else ()))
+        for name, preset in PRESETS.items()
+    ]
+    converged = [
+        Experiment(f"{name}, converged", preset, OFTEN + TO_THE_END)
+        for name, preset in PRESETS.items()
+    ]
+    return same if quick else same + converged
+
+
+def goal_of(rows: Sequence[Row]) -> float:
+    """The highest validation BLEU that every network reaches: what the times are compared at."""
+    return min((max(_bleu(row), default=0.0) for row in rows), default=0.0)
+
+
+def minutes_to(row: Row, goal: float) -> float | None:
+    """Minutes of training until the validation BLEU first reaches a goal."""
+    reached = (p["seconds"] / 60 for p in row["curve"] if p.get("bleu", -1.0) >= goal)
+    return next(reached, None)
+
+
+def _bleu(row: Row) -> list[float]:
+    return [point["bleu"] for point in row["curve"] if "bleu" in point]
+
+
+def render(rows: Sequence[Row], records: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The paper's rows with their FLOPs recomputed, our results, and the networks compared."""
+    return "\n\n".join(filter(None, [_paper(), _records(records), _networks(rows)]))
+
+
+def _paper() -> str:
+    headings = ("the paper, newstest2014", "En-De", "En-Fr", "FLOPs En-De", "En-Fr", "recomputed")
+    cells = [
+        (
+            row.model,
+            *("" if value is None else f"{value:.2f}".rstrip("0") for value in row.bleu),
+            *map(_power, row.flops),
+            _power(row.recomputed),
+        )
+        for row in PAPER
+    ]
+    return render_table("Table 2", headings, "<>>>>>", cells) + (
+        "\nrecomputed by the paper's method: hours × 8 P100 × 9.5 · 10¹² operations per second"
+    )
+
+
+def _records(records: Sequence[Mapping[str, Any]]) -> str:
+    """Every result of `transduce evaluate --record`."""
+    if not records:
+        return ""
+    headings = ("ours, results/", "params", "BLEU", "tokens", "minutes", "cores")
+    cells = []
+    for record in records:
+        training, model = record.get("training") or {}, record.get("model") or {}
+        seconds, tokens = training.get("seconds"), training.get("target_tokens")
+        cells.append(
+            (
+                record["title"],
+                f"{model['parameters'] / 1e6:.1f}" if model else "",
+                f"{record['scores']['bleu']:.2f}",
+                f"{tokens / 1e6:.1f}" if tokens else "",
+                f"{seconds / 60:,.0f}" if seconds else "",
+                str(record["machine"]["cores"]),
+            )
+        )
+    return render_table("", headings, "<>>>>>", cells) + (
+        "\nparams and target tokens × 10⁶; BLEU by sacreBLEU"
+    )
+
+
+def _networks(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "The networks have not been compared yet: --run trains them."
+    goal = goal_of(rows)
+    headings = (
+        "the same data", "params", "tokens", "FLOPs", "minutes", "BLEU", "PPL",
+        f"to {goal:.0f}", "sent./s",
+    )  # fmt: skip
+    cells = [
+        (
+            row["name"],
+            f"{row['parameters'] / 1e6:.2f}",
+            f"{row['target_tokens'] / 1e6:.1f}",
+            _power(row["operations"]),
+            f"{row['seconds'] / 60:,.0f}",
+            f"{row['bleu']:.2f}",
+            f"{row['perplexity']:.2f}",
+            "–" if (minutes := minutes_to(row, goal)) is None else f"{minutes:,.0f}",
+            f"{row['sentences_per_second']:,.0f}",
+        )
+        for row in rows
+    ]
+    cores = rows[0]["machine"]["cores"]
+    return render_table("", headings, "<>>>>>>>>", cells) + (
+        f"\nparams and target tokens × 10⁶; FLOPs counted in matrix products; minutes on a machine "
+        f"of {cores} cores,\nand until the validation BLEU is {goal:.1f}; BLEU of the test set, "
+        "beam 4; sentences per second by torch"
+    )
+
+
+def _power(value: float | int | None) -> str:
+    return "" if value is None else f"{value:.1e}".replace("e+", "e")
+
+
+def points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
+    """Validation BLEU against operations, of each network: its curve, as far as it was trained."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        each = row["operations"] / max(1, row["target_tokens"])
+        found[row["name"]] = [
+            (each * point["tokens"], point["bleu"])
+            for point in row["curve"]
+            if "bleu" in point and point["tokens"]
+        ]
+    return found
+
+
+def largest_cost() -> float:
+    """Of the paper's rows, in operations."""
+    return max(flops for flops in chain.from_iterable(r.flops for r in PAPER) if flops)
