@@ -242,7 +242,12 @@ def test_mistakes_are_one_sentence(untrained, tmp_path) -> None:
     text = tmp_path / "t.txt"
     text.write_text(TEXT, "utf-8")
     for words, sentence in {
-        ("translate", "x", "--model", untrained): "is a language model: it does not translate",
+        (
+            "translate",
+            "x",
+            "--model",
+            untrained,
+        ): "not for translation: use it with transduce generate",
         ("generate", "x", "--model", "en-de"): "is not a language model but one for translation",
         ("score", text): "one file is scored by a language model: name it with --model",
         ("train", tmp_path / "r", "--task", "lm", "--train", text, "--preset", "tiny"): (

@@ -73,10 +73,11 @@ class ModelDirectory:
     def require_task(self, task: str) -> None:
         """Raises ModelError if this is a model for another task."""
         if self.description.task != task:
-            verb = {"translation": "translate", "parsing": "parse"}.get(self.description.task)
-            advice = f": use it with transduce {verb}" if verb else ""
+            verbs = {"translation": "translate", "parsing": "parse"}
+            verb = verbs.get(self.description.task, "generate")
             raise ModelError(
-                f"{self.path} is a model for {self.description.task}, not for {task}{advice}"
+                f"{self.path} is a model for {self.description.task}, not for {task}: use it with "
+                f"transduce {verb}"
             )
 
     @property

@@ -79,11 +79,6 @@ class Translator:
         directory = ModelDirectory.open(model_path(model, log=log))
         directory.require_task("translation")
         config = directory.config
-        if config.kind == "lm":
-            raise ModelError(
-                f"{directory.path} is a language model: it does not translate; use transduce "
-                "generate"
-            )
         return cls(
             directory.tokenizer,
             open_engine(directory, engine=engine, device=device, compute=compute, log=log),
