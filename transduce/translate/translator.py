@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 from transduce.directory import ModelDirectory
 from transduce.engines import Engine, Ids, Request
 from transduce.engines.router import Router, open_engine, torch_device
-from transduce.errors import ModelError, optional
+from transduce.errors import optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
