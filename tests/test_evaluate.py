@@ -72,7 +72,7 @@ class Fixed(Translator):
     engine = SimpleNamespace(name="fixed", compute="int8", device="cpu")
 
     def __init__(self, translations: Sequence[str], log_prob: float = -2.0) -> None:
-        self.translations = translations
+        self.translations = dict(zip(SOURCES, translations, strict=True))
         self.log_prob = log_prob
         self.searches: list[Search] = []
         self.scored: list[tuple[str, str]] = []
@@ -84,12 +84,12 @@ class Fixed(Translator):
         return [
             Translation(
                 text=text,
-                translation=translation,
+                translation=self.translations[text],
                 score=0.0,
                 tokens=(),
                 flags=("empty",) if not text else (),
             )
-            for text, translation in zip(texts, self.translations, strict=True)
+            for text in texts
         ]
 
     def score(
@@ -461,7 +461,10 @@ def test_a_comparison_is_the_same_from_either_side() -> None:
 # The page
 
 
-def test_the_page_names_every_metric_with_its_score_and_signature(system, files, tmp_path) -> None:
+def test_the_page_names_every_metric_with_its_score_and_signature(
+    system, files, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     other = write(tmp_path / "other.de", OTHERS)
     facts = facts_of(*files, "--against", other)
     page = invoke(*files, "--against", other).stdout

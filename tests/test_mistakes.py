@@ -181,7 +181,7 @@ MISTAKES = {
         train new --train src.txt short.txt                  | must be line-aligned
         train new --train src.txt src.txt                    | given for both sides
         train new --train empty.txt empty2.txt               | there are no sentence pairs
-        train new --train dir dir                            | is a directory
+        train new --train dir dir                            | given for both sides
         train new --train binary.bin binary.bin              | given for both sides
         train new --train src.txt binary.bin                 | binary.bin, line 1 is not UTF-8
         train new --train latin1.txt tgt.txt                 | is not UTF-8
