@@ -165,7 +165,7 @@ def test_validation_data_is_held_out_from_corpora_without_a_tag(folder, tmp_path
     synthetic = f"{folder / 'synthetic.tsv'}:tag=bt"
     done = invoke("train", str(run), "--train", synthetic, "--train", str(folder / "real.tsv"))
     assert done.exit_code == 0, done.output
-    assert "7 training pairs are held out" in done.stderr
+    assert "training pairs held out: 7" in done.stderr
     real = dict(digits.pairs(400, seed=400))
     tokenizer, valid = Tokenizer.load(run / "tokens.model"), Store.open(run / "data" / "valid")
     for i in range(len(valid)):

@@ -199,8 +199,8 @@ def test_training_continues_from_a_model_of_the_hub_and_the_result_translates(
 def test_info_says_what_it_is(server) -> None:
     done = run("info", NAME)
     assert done.exit_code == 0, done.stderr
-    assert "opus-mt-en-de@main: translation en → de, " in done.stdout
     words = " ".join(done.stdout.split())
+    assert "opus-mt-en-de@main: translation en → de, " in words
     assert f"imported from {NAME}, commit {COMMIT}, licence: apache-2.0" in words
     directory = ModelDirectory.open(model_path(NAME))
     assert COMMIT in (directory.path / "card.md").read_text("utf-8")

@@ -172,7 +172,8 @@ def test_info_of_an_interrupted_run_shows_the_command_to_continue(run) -> None:
     assert not facts["finished"]
     assert facts["model"] is None
     page = invoke("info", str(run)).stdout
-    assert "nobody trains it now: `transduce train` on this directory continues it" in page
+    words = " ".join(page.split())
+    assert "nobody trains it now: `transduce train` on this directory continues it" in words
 
 
 def test_a_run_without_a_checkpoint_is_a_run(tmp_path) -> None:

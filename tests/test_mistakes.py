@@ -217,7 +217,7 @@ MISTAKES = {
         train new --train pairs.tsv --set data.noise_join=-1 | data.noise_join
         train run --train pairs.tsv:2                        | other weights or tags
         check --train pairs.tsv:tag=a+b                      | a tag consists of letters, digits
-        train new --task parsing                             | parsing
+        train new --task parsing                             | --task parsing without --train
         train file                                           | file
         train file/run                                       | Not a directory
         train /proc/run                                      | /proc/run

@@ -115,7 +115,7 @@ def test_unequal_files_of_one_name_are_reported_with_their_folders(tmp_path) -> 
     for file, text in zip(files, ("1\n2\n3\n", "1\n"), strict=True):
         file.parent.mkdir()
         file.write_text(text, encoding="utf-8")
-    expected = f"{files[1]} has 1 lines but {files[0]} has 3: the files must be line-aligned"
+    expected = f"{files[1]} has 1 line but {files[0]} has 3: the files must be line-aligned"
     assert refusal([files[0]], [files[1]]) == expected
 
 

@@ -138,7 +138,7 @@ def test_a_store_is_replaced_as_a_whole(tmp_path, tokenizer) -> None:
 
 
 def test_an_unusable_corpus_writes_nothing(tmp_path, tokenizer) -> None:
-    with pytest.raises(InputError, match="no pair is left to train on: 1 pairs read, 0 kept"):
+    with pytest.raises(InputError, match="no pair is left to train on: 1 pair read, 0 kept"):
         build_store([Pair("x" * 50, "y")], tokenizer, tmp_path / "c", 1, rules=KEEP_ALL)
     assert not list(tmp_path.iterdir())
 

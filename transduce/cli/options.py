@@ -233,8 +233,14 @@ def resolve_training(
         inputs = given_inputs(run, named, train, valid)
         if start is not None:
             inputs = replace(inputs, start=model_path(start, log=log), start_name=start)
+    elif run.inputs.exists():
+        inputs = read_inputs(run)
+    elif named.name != TRANSLATION.name:
+        raise InputError(
+            f"--task {named.name} without --train: the built-in corpus is parallel text"
+        )
     else:
-        inputs = read_inputs(run) if run.inputs.exists() else builtin_inputs(run)
+        inputs = builtin_inputs(run)
     if run.config.exists() and not (preset is not None or config or overrides):
         return read_config(run), inputs, ""
     chosen, note = preset, ""
