@@ -72,7 +72,8 @@ class Fixed(Translator):
     engine = SimpleNamespace(name="fixed", compute="int8", device="cpu")
 
     def __init__(self, translations: Sequence[str], log_prob: float = -2.0) -> None:
-        self.translations = dict(zip(SOURCES, translations, strict=True))
+        self.sources: Sequence[str] = SOURCES
+        self.translations = translations
         self.log_prob = log_prob
         self.searches: list[Search] = []
         self.scored: list[tuple[str, str]] = []
@@ -81,10 +82,11 @@ class Fixed(Translator):
         self, texts: Sequence[str], options: TranslateOptions = DEFAULTS
     ) -> list[Translation]:
         self.searches.append(options.search)
+        found = dict(zip(self.sources, self.translations, strict=True))
         return [
             Translation(
                 text=text,
-                translation=self.translations[text],
+                translation=found[text],
                 score=0.0,
                 tokens=(),
                 flags=("empty",) if not text else (),
@@ -179,7 +181,7 @@ AWKWARD = [
 def test_blanks_and_unusual_line_ends_are_read_as_by_the_sacrebleu_command(
     system, tmp_path
 ) -> None:
-    system.translations = AWKWARD
+    system.sources, system.translations = "abcdefgh", AWKWARD
     wanted = AWKWARD[1:] + AWKWARD[:1]
     source = write(tmp_path / "source", "abcdefgh")
     reference = write(tmp_path / "reference", [f"{line}\r" for line in wanted])
