@@ -63,7 +63,10 @@ def ready(run: Run, race: Race) -> Prepared:
 
 
 @pytest.mark.slow
-def test_the_command_leaves_both_curves_and_does_nothing_twice(texts, tmp_path) -> None:
+def test_the_command_leaves_both_curves_and_does_nothing_twice(
+    texts, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     output = tmp_path / "out"
     command = ["--train", texts["train"], "--valid", texts["valid"], "--every", "2", "--json"]
     command += [word for item in SMALL for word in ("--set", item)]
