@@ -38,7 +38,7 @@ MISTAKES = {
         train                                                | Missing argument 'RUN'
         check extra                                          | unexpected extra argument
         score                                                | Missing argument 'SRC'
-        score src.txt                                        | Missing argument 'TGT'
+        score src.txt                                        | add TGT
         score src.txt tgt.txt more.txt                       | unexpected extra argument
         evaluate                                             | Missing argument 'SRC'
         evaluate src.txt                                     | Missing argument 'REF'
