@@ -326,7 +326,7 @@ def test_weights_that_are_not_finite_are_never_saved_and_end_with_advice(
     tmp_path, corpus, monkeypatch
 ) -> None:
     """So high a learning rate that the first update overflows, though its gradient is finite."""
-    monkeypatch.setattr("transduce.train.loop.learning_rate", lambda *_: 1e300)
+    monkeypatch.setattr("transduce.train.loop.scheduled_rate", lambda *_: 1e300)
     result = CliRunner().invoke(main, words(tmp_path / "run", corpus, "train.checkpoint_steps=1"))
     assert result.exit_code == 2
     assert "the weights are not finite at step 1: back to step 0 with half" in result.stderr
