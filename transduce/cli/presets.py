@@ -42,13 +42,13 @@ def _presets() -> str:
     for name in names:
         config = resolve(name)
         model, parameters = config.model, parameter_count(parameter_shapes(config.model))
-        sizes = (model.d_model, model.d_ff, model.n_layers, config.data.vocab_size)
+        sizes = (model.d_model, model.n_layers, config.data.vocab_size)
         network = (*map(str, sizes), f"{parameters / 1e6:.1f} M")
         if name == "fine-tuning":  # the network is that of the model
             network = ("",) * len(network)
-        rows.append((name, use.get(name, f"--preset {name}"), *network, f"{config.train.steps:,}"))
-    headings = ("preset", "chosen for", "d_model", "d_ff", "layers", "vocab")
-    table = render_table("Presets", (*headings, "weights", "steps"), "<<>>>>>>", rows)
+        rows.append((name, use.get(name, ""), *network, f"{config.train.steps:,}"))
+    headings = ("preset", "chosen for", "d_model", "layers", "vocab")
+    table = render_table("Presets", (*headings, "weights", "steps"), "<<>>>>>", rows)
     others = [
         (
             name,
