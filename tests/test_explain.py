@@ -3,12 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 import torch
+from arithmetic import close, value_of
 from click.testing import CliRunner
 from models import model_directory, pairs, search
 
@@ -87,58 +87,11 @@ def test_the_weights_are_those_of_the_models_own_pass(variant, kind) -> None:
             torch.testing.assert_close(worked.weights, getattr(maps, kind)[layer - 1][0, head - 1])
 
 
-@dataclass(frozen=True)
-class Interval:
-    """All that a printed number may have been before it was rounded."""
-
-    low: float
-    high: float
-
-    def __add__(self, other: "Interval") -> "Interval":
-        return Interval(self.low + other.low, self.high + other.high)
-
-    def __neg__(self) -> "Interval":
-        return Interval(-self.high, -self.low)
-
-    def __sub__(self, other: "Interval") -> "Interval":
-        return self + -other
-
-    def __mul__(self, other: "Interval") -> "Interval":
-        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(ends), max(ends))
-
-    def __truediv__(self, other: "Interval") -> "Interval":
-        return self * Interval(1 / other.high, 1 / other.low)
-
-    def meets(self, other: "Interval") -> bool:
-        return self.low <= other.high + 1e-5 and other.low <= self.high + 1e-5
-
-
-def increasing(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
-    return lambda x: Interval(function(x.low), function(x.high))
-
-
-def value_of(arithmetic: str) -> Interval:
-    """What may come out, given that every decimal number was rounded where it ends."""
-
-    def interval(found: re.Match[str]) -> str:
-        number = float(found[0])
-        half = 0.5 * 10.0 ** -len(found[0].partition(".")[2]) if "." in found[0] else 0.0
-        return f"Interval({number - half}, {number + half})"
-
-    names = {"exp": increasing(math.exp), "tanh": increasing(math.tanh), "Interval": Interval}
-    names["sqrt"] = increasing(math.sqrt)
-    text = re.sub(r"√(\d+)", r"sqrt(\1)", arithmetic).replace("×", "*").replace("−", "-")
-    found: Interval = eval(re.sub(r"(?<![\w.])\d+(\.\d+)?", interval, text), names)
-    return found
-
-
 def sums_of(page: str) -> list[list[str]]:
     """The equal parts of each line of arithmetic, without those in letters."""
     section = page[page.index("\n9. ") : page.index("\n\n10. ")]
     lines = re.sub(r"\n {8}", " ", section).split("\n   ")[1:]
-    lines = [re.sub(r" \(\d+ more terms\)", "", line) for line in lines]
-    numeric = re.compile(r"(?:exp|tanh|√|[\d.+−×/() ])+")
+    numeric = re.compile(r"(?:exp|tanh|√|[\d.+−×/() ]|more terms?)+")
     return [[part for part in line.split(" = ") if numeric.fullmatch(part)] for line in lines]
 
 
@@ -150,11 +103,8 @@ def test_every_line_of_arithmetic_comes_out_from_its_printed_numbers(variant, ki
             assert len(lines) == (5 if worked.attention == "scaled" else 4)
             for parts in lines:
                 assert len(parts) >= 2
-                values = [value_of(part) for part in parts]
-                for value in values:
-                    assert value.high - value.low < 0.1 * max(1, abs(value.high))
-                for one, other in pairwise(values):
-                    assert one.meets(other), parts
+                for one, other in pairwise(value_of(part) for part in parts):
+                    assert close(one, other), parts
 
 
 @pytest.mark.parametrize("name", ["scaled", "without biases"])
@@ -339,3 +289,18 @@ def test_the_bars_are_the_largest_weights_of_the_row(worked) -> None:
 def test_the_library_raises_what_the_command_line_prints() -> None:
     with pytest.raises(InputError, match="there is no word"):
         explain.example("", None, 0)
+
+
+@pytest.mark.parametrize("name", ["scaled", "wide"])
+def test_the_printed_root_is_that_of_d_k(name) -> None:
+    worked = explain.work_out(variant_of(name), "encoder", 1, 1)
+    root = re.search(r"\n5\. QKᵀ/√d_k = QKᵀ/([\d.]+),", explain.render(worked, None))[1]
+    assert float(root) == pytest.approx(math.sqrt(worked.q.shape[1]), rel=0.005)
+
+
+def test_each_printed_row_of_weights_sums_to_100(worked) -> None:
+    table = explain.render(worked, None).split("\n7. ")[1].split("\n8. ")[0]
+    rows = [re.findall(r"\d+\.\d", line) for line in table.split("\n")[3:] if line]
+    assert len(rows) == len(worked.queries)
+    for row in rows:
+        assert sum(map(float, row)) == pytest.approx(100, abs=0.05 * len(row))

@@ -1,22 +1,17 @@
 """Figure 1: what is drawn is what the modules are."""
 
-import itertools
-import xml.etree.ElementTree as ET
 from functools import cache
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.transforms import Affine2D
+from layout import check_layout, svg_texts
 from torch import nn
 
 from transduce.config import PRESETS, ModelConfig
 from transduce.errors import UserError
 from transduce.figures.architecture import (
-    MARGIN,
     UNITS,
     boxes,
     draw,
@@ -230,11 +225,6 @@ def test_pre_norm_is_inside_the_residual_and_ends_each_stack() -> None:
     assert [block.kind for block in pre.decoder.top] == ["norm", "linear", "softmax"]
 
 
-def svg_texts(file: Path) -> list[str]:
-    texts = ET.parse(file).getroot().iter("{http://www.w3.org/2000/svg}text")
-    return [text.text or "" for text in texts]
-
-
 @pytest.mark.parametrize("name", ["base", "big", *VARIANTS])
 def test_the_svg_has_all_text_of_the_description(name, tmp_path) -> None:
     description = described(CONFIGS[name])
@@ -270,21 +260,7 @@ def test_the_suffix_chooses_the_format(suffix, magic, tmp_path) -> None:
 
 def test_no_text_is_small_or_touches_another_or_a_box_or_the_edge_of_the_page(config) -> None:
     drawn = figure(described(config), preset_name(config))
-    drawn.set_dpi(72 * 4)  # enough for hinting not to widen text
-    points, renderer = Affine2D().scale(1 / 4), FigureCanvasAgg(drawn).get_renderer()
-    (axes,), page = drawn.axes, drawn.bbox.transformed(points)
-    texts = {text: text.get_window_extent(renderer).transformed(points) for text in axes.texts}
-    rounded = [patch for patch in axes.patches if type(patch).__name__ == "FancyBboxPatch"]
-    areas = [patch.get_window_extent(renderer).transformed(points) for patch in rounded]
-    assert min(text.get_fontsize() for text in texts) >= 7
-    for (one, at), (two, there) in itertools.combinations(texts.items(), 2):
-        assert not at.padded(-1).overlaps(there.padded(-1)), (one.get_text(), two.get_text())
-    for text, at in texts.items():
-        assert MARGIN - 2 < at.x0 < at.x1 < page.width - MARGIN + 2, text.get_text()
-        assert MARGIN - 2 < at.y0 < at.y1 < page.height - MARGIN + 2, text.get_text()
-        for area in areas:
-            corners = at.padded(-1).corners()
-            assert sum(area.contains(x, y) for x, y in corners) in (0, 4), text.get_text()
+    check_layout(drawn)
 
 
 def test_a_preset_is_named_whatever_its_vocabulary_and_another_network_is_not() -> None:

@@ -174,6 +174,7 @@ def test_a_record_of_a_run_says_how_it_was_trained_and_on_what(tmp_path) -> None
     training = found["training"]
     assert training["steps"] == 6
     assert training["seconds"] > 0
+    assert training["operations"] > 0
     assert training["weights"].endswith("mean of 2 checkpoints (steps 3, 6)")
     assert training["settings"]["model"]["d_model"] == 32
     assert training["settings"]["train"]["warmup_steps"] == 40

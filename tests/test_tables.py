@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 import torch
@@ -69,6 +70,7 @@ def test_restricted_attention_sees_its_neighbourhood_only() -> None:
 
 def test_table_1_is_printed_and_drawn(measured, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(table1, "measure", lambda sizes: measured)
+    monkeypatch.setenv("COLUMNS", "120")  # no cell is wrapped, whatever the times are
     page = run("table1", "--quick", "--output", tmp_path / "t.png")
     assert page.exit_code == 0, page.output
     for words in ("n² · d", "self-attention", "log_k n", "n^2.0"):
@@ -170,8 +172,14 @@ def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
     curve = [{"step": 1, "tokens": 500, "seconds": 60.0, "bleu": 5.0, "perplexity": 9.0}]
     rows = [row("Transformer", 30.0, curve=curve), row("recurrent", 20.0, curve=curve)]
     (tmp_path / "table2.json").write_text(json.dumps({"rows": rows}), "utf-8")
+    record = {
+        "title": "Tatoeba", "scores": {"bleu": 44.2}, "machine": {"cores": 2},
+        "training": {"seconds": 600.0, "operations": 994 * 10**12}, "model": {"parameters": 8e6},
+    }  # fmt: skip
+    (tmp_path / "tatoeba.json").write_text(json.dumps(record), "utf-8")
     page = run("table2", "--results", tmp_path, "--output", tmp_path / "t.svg")
     assert "recurrent" in page.stdout
+    assert re.search(r"Tatoeba +8\.0 +44\.20 +9\.9e14 +10 +2\n", page.stdout)
     assert "BLEU against training cost" in (tmp_path / "t.svg").read_text("utf-8")
 
 

@@ -7,8 +7,14 @@ from transduce.cli.options import as_json, at_least_one, log, model_option
 
 @click.command("explain", short_help="Compute equation 1 step by step on a sentence.")
 @click.argument("text")
-@click.option("--layer", type=at_least_one, default=1, show_default=True)
-@click.option("--head", type=at_least_one, default=1, show_default=True)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Follow one token through the whole network, to the next token's probabilities.",
+)
+@click.option("--layer", type=at_least_one, help="[default: 1]")
+@click.option("--head", type=at_least_one, help="[default: 1]")
 @click.option(
     "--kind",
     type=click.Choice(["encoder", "decoder", "cross"]),
@@ -20,7 +26,8 @@ from transduce.cli.options import as_json, at_least_one, log, model_option
 @click.option(
     "--from",
     "word",
-    help="The query token or word whose row is computed in detail [default: the last].",
+    help="The query token or word that is computed in detail [default: the last; the first of "
+    "the source with --all].",
 )
 @model_option
 @click.option(
@@ -31,8 +38,9 @@ from transduce.cli.options import as_json, at_least_one, log, model_option
 @as_json
 def explain_command(
     text: str,
-    layer: int,
-    head: int,
+    everything: bool,
+    layer: int | None,
+    head: int | None,
     kind: str,
     target: str | None,
     word: str | None,
@@ -43,7 +51,8 @@ def explain_command(
     """Compute attention on TEXT step by step: Q, K, QKᵀ/√d_k, mask, softmax, weighted V.
 
     The decoder reads the model's own translation, unless --target gives another. Its row of a word
-    is what it computes after reading the word, to predict the next one.
+    is what it computes after reading the word, to predict the next one. --all follows a token of
+    --kind, and on the other side the one with most attention between the two. Seconds.
     """
     from transduce import explain
     from transduce.errors import InputError
@@ -55,5 +64,13 @@ def explain_command(
         example = explain.of_model(model_path(model, log=log), text, target)
     else:
         example = explain.example(text, target, seed)
-    worked = explain.work_out(example, kind, layer, head)
+    if everything:
+        if layer or head:
+            raise InputError("--all shows every layer: leave out --all, or --layer and --head")
+        tokens = example.source if kind == "encoder" else example.target
+        row = explain.span_of(tokens, word)[-1] if word else 0
+        traced = explain.trace(example, *explain.partners(example, kind, row))
+        click.echo(explain.trace_to_json(traced) if as_json else explain.render_trace(traced))
+        return
+    worked = explain.work_out(example, kind, layer or 1, head or 1)
     click.echo(explain.to_json(worked) if as_json else explain.render(worked, word))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.cli import options
+from transduce.cli import attend, options
 
 if TYPE_CHECKING:
     from transduce.paper.experiments import Experiment, Row
@@ -50,12 +50,28 @@ def table4(results: Path, as_json: bool) -> None:
 @click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
 @options.settings()
 def figure1(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
-    """Draw Figure 1 for any configuration, from its torch modules."""
+    """Draw Figure 1 for any configuration, from its torch modules (5 s)."""
     from transduce.config import resolve
     from transduce.figures.architecture import draw_figure1
 
     draw_figure1(resolve(preset, config, overrides).model, output)
     click.echo(f"{output}: written", err=True)
+
+
+@paper_command.command("figure2")
+@click.option("--output", required=True, type=options.NewFile(), help=".svg .png .pdf")
+@options.settings()
+def figure2(output: Path, preset: str, config: Path | None, overrides: tuple[str, ...]) -> None:
+    """Draw Figure 2, the two diagrams of attention, with the shapes of a configuration (5 s)."""
+    from transduce.config import resolve
+    from transduce.figures.multi_head import draw_figure2
+
+    draw_figure2(resolve(preset, config, overrides).model, output)
+    options.log(f"{output}: written")
+
+
+for number in attend.FIGURES:
+    paper_command.add_command(attend.figure_command(number))
 
 
 @paper_command.command("table1")
@@ -84,6 +100,32 @@ def table1(quick: bool, output: Path | None, as_json: bool) -> None:
             "path length": {one.name: one.paths for one in found},
         }
         draw_layers(panels, output)
+        options.log(f"{output}: written")
+
+
+@paper_command.command("why")
+@click.argument("what", required=False)
+@click.option("--quick", is_flag=True, help="Smaller experiments, in seconds.")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True)
+@click.option("--output", type=options.NewFile(), help="Also a picture: .svg .png .pdf")
+@options.as_json
+def why(what: str | None, quick: bool, seed: int, output: Path | None, as_json: bool) -> None:
+    """Small experiments that answer what readers of the paper ask.
+
+    WHAT is scaling or embedding (5 s), heads or masks (20 s), or norm, warmup, positions or
+    smoothing (1 min), each on one core. Without WHAT: the list of questions.
+    """
+    from transduce.paper import why
+
+    if what is None:
+        click.echo(why.render_questions())
+        return
+    found = why.answer(what, quick, seed, options.log)
+    click.echo(why.to_json(what, found) if as_json else why.render(what, found))
+    if output:
+        from transduce.figures.charts import draw_charts
+
+        draw_charts(why.QUESTIONS[what].text, found.charts, output)
         options.log(f"{output}: written")
 
 

@@ -34,7 +34,7 @@ def page_width() -> int:
 
 def render(worked: Worked, word: str | None) -> str:
     """The worked example as a page of text."""
-    span, d_k = _span_of(worked, word), worked.q.shape[1]
+    span, d_k = span_of(worked.queries, word), worked.q.shape[1]
     row = span[-1]
     queries, keys = worked.queries, worked.keys
     formula, name = FORMULAS[worked.attention]
@@ -89,9 +89,8 @@ def _why_hidden(worked: Worked) -> str:
     return " or ".join(reasons)
 
 
-def _span_of(worked: Worked, word: str | None) -> range:
+def span_of(tokens: Sequence[str], word: str | None) -> range:
     """The tokens of a word; without a word, the last token."""
-    tokens = worked.queries
     if word is None:
         return range(len(tokens) - 1, len(tokens))
     if word in tokens:
@@ -106,7 +105,7 @@ def _span_of(worked: Worked, word: str | None) -> range:
 def _meaning(worked: Worked, span: range) -> str:
     """What the weights of the row are used for."""
     row, several = span[-1], ""
-    query = _name(worked.queries[row])
+    query = short(worked.queries[row])
     if len(span) > 1:
         tokens = " ".join(worked.queries[i] for i in span)
         several = f"The word is {len(span)} tokens, {tokens}; this is the row of the last. "
@@ -115,13 +114,13 @@ def _meaning(worked: Worked, span: range) -> str:
     else:
         following = worked.queries[row + 1] if row + 1 < len(worked.queries) else EOS
         use = (
-            f'Having read "{query}", the decoder predicts the next token, "{_name(following)}": '
-            f'it looks at these tokens to write "{_name(following)}", not to write "{query}".'
+            f'Having read "{query}", the decoder predicts the next token, "{short(following)}": '
+            f'it looks at these tokens to write "{short(following)}", not to write "{query}".'
         )
-    return _wrapped(several + use, "    ", "    ")
+    return wrapped(several + use, "    ", "    ")
 
 
-def _wrapped(text: str, first: str = "", rest: str = "   ") -> str:
+def wrapped(text: str, first: str = "", rest: str = "   ") -> str:
     return textwrap.fill(
         text,
         page_width(),
@@ -135,30 +134,30 @@ def _wrapped(text: str, first: str = "", rest: str = "   ") -> str:
 def _by_hand(worked: Worked, i: int) -> str:
     """One row of every step with each product and sum written out."""
     j = int(worked.weights[i].argmax())
-    query, key = _name(worked.queries[i]), _name(worked.keys[j])
+    query, key = short(worked.queries[i]), short(worked.keys[j])
     seen = worked.visible[i].nonzero().flatten()
-    name, bias = ("", "") if worked.b_q is None else (" + b[1]", f" + {_number(worked.b_q[0])}")
+    name, bias = ("", "") if worked.b_q is None else (" + b[1]", f" + {number(worked.b_q[0])}")
     steps = [
         f"q({query})[1] = x({query}) · W^Q[·,1]{name} = "
-        f"{_products(worked.x[i], worked.w_q[:, 0])}{bias} = {_number(worked.q[i, 0])}",
+        f"{_products(worked.x[i], worked.w_q[:, 0])}{bias} = {number(worked.q[i, 0])}",
         *_score_by_hand(worked, i, j, f"q({query})", f"k({key})"),
         _softmax_by_hand(worked.scores[i, seen], worked.scores[i, j], worked.weights[i, j]),
         f"output({query})[1] = Σ weight × v[1] = "
-        f"{_products(worked.weights[i, seen], worked.v[seen, 0])} = {_number(worked.output[i, 0])}",
+        f"{_products(worked.weights[i, seen], worked.v[seen, 0])} = {number(worked.output[i, 0])}",
     ]
-    title = _wrapped(f'9. By hand: the largest weight of "{query}" is that of "{key}"')
-    return "\n".join([title, *(_wrapped(step, "   ", "        ") for step in steps)])
+    title = wrapped(f'9. By hand: the largest weight of "{query}" is that of "{key}"')
+    return "\n".join([title, *(wrapped(step, "   ", "        ") for step in steps)])
 
 
 def _score_by_hand(worked: Worked, i: int, j: int, q: str, k: str) -> list[str]:
-    score = _number(worked.scores[i, j])
+    score = number(worked.scores[i, j])
     if worked.w is not None:
         terms = zip(*(v.tolist() for v in (worked.w, worked.q[i], worked.k[j])), strict=True)
-        shown = [f"{_number(w)}×tanh({_number(a)} + {_number(b)})" for w, a, b in terms]
+        shown = [f"{number(w)}×tanh({number(a)} + {number(b)})" for w, a, b in terms]
         values = worked.w * torch.tanh(worked.q[i] + worked.k[j])
         return [f"w · tanh({q} + {k}) = {_sum(shown, values)} = {score}"]
     assert worked.dots is not None
-    dot, d_k = _number(worked.dots[i, j]), worked.q.shape[1]
+    dot, d_k = number(worked.dots[i, j]), worked.q.shape[1]
     lines = [f"{q} · {k} = {_products(worked.q[i], worked.k[j])} = {dot}"]
     if worked.attention == "scaled":
         lines.append(f"divided by √d_k = {dot} / √{d_k} = {dot} / {math.sqrt(d_k):.3f} = {score}")
@@ -170,24 +169,24 @@ def _softmax_by_hand(scores: Float[Tensor, " n"], score: Tensor, weight: Tensor)
     largest = float(scores.max())
     plain = PLAIN_EXP[0] <= largest <= PLAIN_EXP[1]
     powers = (scores - (0.0 if plain else largest)).exp()
-    name = "softmax" if plain else f"softmax, with the largest score {_number(largest)} subtracted"
-    power = _number(score) if plain else f"{_number(score)} − {_number(largest)}"
-    terms = _sum([_number(p) for p in powers.tolist()], powers)
-    quotient = f"{_number(powers.max())} / {_number(powers.sum())}"
-    return f"{name} = exp({power}) / ({terms}) = {quotient} = {_number(weight)}"
+    name = "softmax" if plain else f"softmax, with the largest score {number(largest)} subtracted"
+    power = number(score) if plain else f"{number(score)} − {number(largest)}"
+    terms = _sum([number(p) for p in powers.tolist()], powers)
+    quotient = f"{number(powers.max())} / {number(powers.sum())}"
+    return f"{name} = exp({power}) / ({terms}) = {quotient} = {number(weight)}"
 
 
 def _bars(worked: Worked, i: int) -> str:
     """The largest weights of one query, as bars."""
     weights = worked.weights[i]
     most = weights.argsort(descending=True, stable=True)[:MOST_BARS].tolist()
-    margin = max(len(_name(worked.keys[j])) for j in most) + 5
+    margin = max(len(short(worked.keys[j])) for j in most) + 5
     lines = [
-        f"{_name(worked.keys[j]).rjust(margin)} {100 * float(weights[j]):5.1f} % "
+        f"{short(worked.keys[j]).rjust(margin)} {100 * float(weights[j]):5.1f} % "
         + "█" * round(BAR * float(weights[j]))
         for j in most
     ]
-    title = f'10. The largest weights of "{_name(worked.queries[i])}"'
+    title = f'10. The largest weights of "{short(worked.queries[i])}"'
     return "\n".join([title, *map(str.rstrip, lines)])
 
 
@@ -197,12 +196,12 @@ def _sum(terms: Sequence[str], values: Float[Tensor, " n"]) -> str:
     shown = " + ".join(terms[:LONGEST_SUM])
     if rest <= 0:
         return shown
-    return f"{shown} + {_number(values[LONGEST_SUM:].sum())} ({rest} more terms)"
+    return f"{shown} + {number(values[LONGEST_SUM:].sum())} ({rest} more terms)"
 
 
 def _products(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> str:
     pairs = zip(a.tolist(), b.tolist(), strict=True)
-    return _sum([f"{_number(x)}×{_number(y)}" for x, y in pairs], a * b)
+    return _sum([f"{number(x)}×{number(y)}" for x, y in pairs], a * b)
 
 
 def _vectors(title: str, rows: Sequence[str], values: Float[Tensor, "row width"]) -> str:
@@ -222,8 +221,8 @@ def _matrix(
     digits: int = 3,
 ) -> str:
     """A matrix as text; one wider than the page continues below."""
-    cells = [[_number(x, digits) for x in row] for row in values.tolist()]
-    names, headings = [_name(row) for row in rows], [_name(column) for column in columns]
+    cells = [[number(x, digits) for x in row] for row in values.tolist()]
+    names, headings = [short(row) for row in rows], [short(column) for column in columns]
     widest = max(len(cell) for row in [headings, *cells] for cell in row) + 2
     width = page_width()
     block = max(1, (width - max(map(len, names)) - 2) // widest)
@@ -233,14 +232,14 @@ def _matrix(
         table = [[name, *row[part]] for name, row in zip(names, cells, strict=True)]
         shown = ["", *headings[part]]
         parts.append(render_table("", shown, ">" * len(shown), table, width))
-    return f"{_wrapped(title)}\n" + "\n\n".join(parts)
+    return f"{wrapped(title)}\n" + "\n\n".join(parts)
 
 
-def _name(token: str) -> str:
+def short(token: str) -> str:
     return token if len(token) <= LONGEST_NAME else token[: LONGEST_NAME - 1] + "…"
 
 
-def _number(x: float | Tensor, digits: int = 3) -> str:
+def number(x: float | Tensor, digits: int = 3) -> str:
     x = float(x)
     if math.isnan(x):
         return "·"

@@ -30,6 +30,7 @@ class Example:
     target: list[str]
     source_ids: Tensor
     target_ids: Tensor
+    vocabulary: list[str]  # of the target
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def example(text: str, target: str | None, seed: int) -> Example:
         target_words,
         torch.tensor([[ids[word] for word in source_words]]),
         torch.tensor([[ids[word] for word in target_words]]),
+        list(ids),
     )
 
 
@@ -91,13 +93,17 @@ def of_model(directory: Path, text: str, target: str | None) -> Example:
     else:
         (written,) = tokenizer.encode_targets([target])
     _check_size(len(source), len(written))
-    config = model.config
+    config, vocabulary = model.config, tokenizer.target_vocabulary
+    names = _pieces(vocabulary, range(len(vocabulary)))
+    for i, name in ((config.pad_id, "<pad>"), (config.bos_id, BOS), (config.eos_id, EOS)):
+        names[i] = name
     return Example(
         model,
         [*_pieces(tokenizer.vocabulary, source), EOS],
-        [BOS, *_pieces(tokenizer.target_vocabulary, written)],
+        [BOS, *_pieces(vocabulary, written)],
         torch.tensor([[*source, config.eos_id]]),
         torch.tensor([[config.bos_id, *written]]),
+        names,
     )
 
 

@@ -22,6 +22,10 @@ FILL: dict[Kind, str] = {
     "norm": "#f2f4c1",
     "linear": "#dcdff0",
     "softmax": "#cce7cf",
+    "matmul": "#e3d7ee",
+    "scale": "#f2f4c1",
+    "mask": "#fce0e1",
+    "concat": "#f2f4c1",
     "other": "#ffffff",
 }
 UNITS = {"T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}

@@ -23,6 +23,10 @@ Kind = Literal[
     "add",
     "linear",
     "softmax",
+    "matmul",
+    "scale",
+    "mask",
+    "concat",
     "other",
 ]
 

@@ -83,6 +83,7 @@ class Page:
             va="baseline",
             rotation=0 if upright else 90,
             rotation_mode="anchor",
+            parse_math=False,
             zorder=5,
         )
 

@@ -1,6 +1,8 @@
 """A figure as a file: SVG, PNG or PDF, the same bytes every time."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,14 @@ UNDATED: dict[str, dict[str, str | None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+
+
+@contextmanager
+def any_character() -> Iterator[None]:
+    """No warnings about characters that the font does not have, such as emoji."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
 
 
 def titled(title: str, height: float) -> Figure:

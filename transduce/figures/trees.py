@@ -1,8 +1,6 @@
 """Constituency trees as pictures: SVG, PNG or PDF, and HTML pages."""
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -12,7 +10,7 @@ from matplotlib.figure import Figure
 from transduce import atomic
 from transduce.errors import UserError
 from transduce.figures.page import FAINT, INK, Line, Page, Point
-from transduce.figures.picture import STYLE, write
+from transduce.figures.picture import STYLE, any_character, write
 from transduce.parsing.tree import Leaf, Tree, to_brackets
 
 WORD_INK, EDGE = "#1f4e79", "#999999"
@@ -43,26 +41,18 @@ def draw_trees(trees: Sequence[Tree], output: Path) -> None:
         return
     if output.suffix.lower() == ".png" and widest > WIDEST:
         raise UserError(f"the tree is too wide for {output.name}: draw it as .svg, .pdf or .html")
-    with _any_character():
+    with any_character():
         write(lambda: _figure(drawings), "Parse trees", output)
 
 
 def drawing_of(tree: Tree) -> Drawing:
     """Words stand in a row at the bottom, constituents above the middle of their children."""
     drawing, bottom = Drawing(), _depth(tree) * STEP
-    with _any_character():
+    with any_character():
         drawing.width = _width(tree)
         _put(tree, 0.0, drawing.width, 0.0, bottom, drawing)
     drawing.height = bottom + UNDER
     return drawing
-
-
-@contextmanager
-def _any_character() -> Iterator[None]:
-    """No warnings about characters that the font does not have, such as emoji."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        yield
 
 
 def _label(tree: Tree) -> Line:

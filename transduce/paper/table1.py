@@ -23,7 +23,7 @@ from transduce.model.attention import (
     softmax_over_visible,
     window_attention,
 )
-from transduce.table import render_table
+from transduce.table import paragraph, render_table
 
 KERNEL, NEIGHBOURHOOD = 3, 16  # k and r
 SHORTEST_TIME = 0.03  # seconds of repetitions of a measurement
@@ -246,13 +246,16 @@ def _power(n: float, d: float) -> str:
 def render(found: Sequence[Measured], sizes: Sizes) -> str:
     lengths = ", ".join(map(str, sizes.paths))
     headings = (
-        "layer", "operations O(·)", "executed", "time", "sequential O(·)", "executed",
-        "path O(·)", f"found, n = {lengths}",
+        "layer", "operations", "counted", "time", "sequential", "counted", "path", "found",
     )  # fmt: skip
-    return render_table("Table 1", headings, "<<<<<<<<", list(rows(found))) + (
-        f"\n\nk = {KERNEL}, r = {NEIGHBOURHOOD}; exponents fitted to n = {sizes.lengths[0]} … "
-        f"{sizes.lengths[-1]} at d = {sizes.width} and d = {sizes.widths[0]} … {sizes.widths[-1]} "
-        f"at\nn = {sizes.length}. O(·) is the paper's; attention is counted without its "
-        "projections (n · d²), and\nconvolutions are dilated. Times are of one thread; small "
-        "layers cost less than their operations say."
+    note = (
+        f"k = {KERNEL}, r = {NEIGHBOURHOOD}; operations, sequential operations and path lengths "
+        "are the paper's O(·), each followed by ours: exponents fitted to "
+        f"n = {sizes.lengths[0]} … {sizes.lengths[-1]} at d = {sizes.width} and to "
+        f"d = {sizes.widths[0]} … {sizes.widths[-1]} at n = {sizes.length}; paths found for "
+        f"n = {lengths}. Attention is "
+        "counted without its projections (n · d²), and convolutions are dilated. Times are of one "
+        "thread; small layers cost less than their operations say."
     )
+    table = render_table("Table 1", headings, "<<<<<<<<", list(rows(found)))
+    return f"{table}\n\n{paragraph(note)}"

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from transduce.paper.experiments import Experiment, Row
-from transduce.table import render_table
+from transduce.table import paragraph, render_table
 
 # Sustained single-precision operations per second, footnote 5 of the paper.
 TFLOPS = {"K80": 2.8, "K40": 3.7, "M40": 6.0, "P100": 9.5}
@@ -115,23 +115,23 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
     """Every result of `transduce evaluate --record`."""
     if not records:
         return ""
-    headings = ("ours, results/", "params", "BLEU", "tokens", "minutes", "cores")
+    headings = ("ours, results/", "params", "BLEU", "FLOPs", "minutes", "cores")
     cells = []
     for record in records:
         training, model = record.get("training") or {}, record.get("model") or {}
-        seconds, tokens = training.get("seconds"), training.get("target_tokens")
+        seconds = training.get("seconds")
         cells.append(
             (
                 record["title"],
                 f"{model['parameters'] / 1e6:.1f}" if model else "",
                 f"{record['scores']['bleu']:.2f}",
-                f"{tokens / 1e6:.1f}" if tokens else "",
+                _power(training.get("operations")),
                 f"{seconds / 60:,.0f}" if seconds else "",
                 str(record["machine"]["cores"]),
             )
         )
     return render_table("", headings, "<>>>>>", cells) + (
-        "\nparams and target tokens × 10⁶; BLEU by sacreBLEU"
+        "\nparams × 10⁶; BLEU by sacreBLEU; FLOPs counted in matrix products"
     )
 
 
@@ -158,11 +158,12 @@ def _networks(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     cores = rows[0]["machine"]["cores"]
-    return render_table("", headings, "<>>>>>>>>", cells) + (
-        f"\nparams and target tokens × 10⁶; FLOPs counted in matrix products; minutes on a machine "
-        f"of {cores} cores,\nand until the validation BLEU is {goal:.1f}; BLEU of the test set, "
+    note = (
+        f"params and target tokens × 10⁶; FLOPs counted in matrix products; minutes on a machine "
+        f"of {cores} cores, and until the validation BLEU is {goal:.1f}; BLEU of the test set, "
         "beam 4; sentences per second by torch"
     )
+    return render_table("", headings, "<>>>>>>>>", cells) + f"\n{paragraph(note)}"
 
 
 def _power(value: float | int | None) -> str:
