@@ -1,0 +1,276 @@
+"""The page of `transduce serve`: the Translate tab in a real browser."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pages import DOG, overflow, visit, wait_text
+
+from transduce.translate.flags import FLAGS
+
+PAGE = Path(__file__).parents[1] / "transduce" / "serve" / "page"
+TRANSLATION = "Ein Hund läuft am Strand."
+
+
+def test_the_page_is_small_and_names_no_other_host() -> None:
+    files = [file for file in PAGE.iterdir() if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 300_000
+    for file in files:
+        addresses = re.findall(r"https?://[^\s\"'`<)]+", file.read_text("utf-8"))
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}, file.name
+
+
+def test_every_flag_has_a_sentence_on_the_page() -> None:
+    script = (PAGE / "translate.js").read_text("utf-8")
+    table = script[script.index("const FLAGS") : script.index("const GOOD")]
+    assert set(re.findall(r'^  "?([\w-]+)"?: "', table, re.MULTILINE)) == set(FLAGS)
+
+
+def test_what_is_typed_is_translated(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.type(DOG)
+    wait_text(page, "#output", TRANSLATION)
+    assert page.inner_text("#source-language option:checked") == "English (detected)"
+    assert "Ein Hund rennt am Strand." in page.inner_text("#alternatives")
+    assert not seen.errors
+    assert all(address.startswith(page_server.url) for address in seen.requests)
+
+
+def test_an_older_answer_never_replaces_a_newer_one(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    held = []
+
+    def hold_first(route):
+        if json.loads(route.request.post_data)["q"] == "first":
+            held.append(route)
+        else:
+            route.fulfill(json={"translatedText": "the newer answer"})
+
+    page.route("**/translate", hold_first)
+    page.fill("#text", "first")
+    page.wait_for_timeout(200)
+    page.fill("#text", "second")
+    wait_text(page, "#output", "the newer answer")
+    for route in held:
+        route.fulfill(json={"translatedText": "the older answer"})
+    page.wait_for_timeout(200)
+    assert page.inner_text("#output") == "the newer answer"
+
+
+def test_swapping_translates_the_translation_back(page_server, seen) -> None:
+    page = visit(seen, page_server, q=DOG, s="en", t="de")
+    wait_text(page, "#output", TRANSLATION)
+    page.click("#swap")
+    assert page.input_value("#text") == TRANSLATION
+    assert page.input_value("#source-language") == "de"
+    assert page.input_value("#target-language") == "en"
+    page.wait_for_function("() => document.querySelector('#output').textContent.length > 0")
+
+
+def test_markup_is_shown_as_text(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    markup = "<img src=x onerror=alert(1)><b>bold</b>"
+    page.route(
+        "**/translate",
+        lambda route: route.fulfill(
+            json={"translatedText": markup, "alternatives": [markup + "!"]}
+        ),
+    )
+    page.fill("#text", markup)
+    wait_text(page, "#output", markup)
+    assert page.locator("#output b, #output img, #alternatives img").count() == 0
+    assert page.inner_text("#alternatives button") == markup + "!"
+    assert not seen.errors
+
+
+def test_a_right_to_left_text_is_laid_out_from_the_right(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.route("**/translate", lambda route: route.fulfill(json={"translatedText": "שלום עולם"}))
+    page.fill("#text", "مرحبا")
+    wait_text(page, "#output", "שלום")
+    for selector in ("#text", "#output"):
+        assert page.eval_on_selector(selector, "e => e.matches(':dir(rtl)')")
+
+
+def test_doubtful_words_are_marked_on_demand(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    answer = {
+        "translatedText": "Ein Hund. Zwei Katzen.",
+        "scores": {
+            "tokens": ["▁Ein", "▁Hund", ".", "▁Zwei", "▁Katz", "en", "."],
+            "tokenScores": [-0.01, -0.01, -0.01, -9.0, -0.01, -2.0, -0.01, -0.01, -9.0],
+            "units": [3, 4],
+        },
+    }
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.fill("#text", "x")
+    wait_text(page, "#output", "Katzen")
+    titles = page.eval_on_selector_all("#output .word", "all => all.map(e => e.title)")
+    assert titles == [f"probability {p} %" for p in (99, 98, 99, 13)]
+    background = "getComputedStyle(document.querySelectorAll('#output .word')[3]).backgroundColor"
+    before = page.evaluate(background)
+    page.check("#confidence")
+    page.wait_for_function(f"() => {background} !== {before!r}")
+
+
+def test_what_the_checks_found_is_said(page_server, seen) -> None:
+    page = visit(seen, page_server, q="HELLO THERE", s="en")
+    page.wait_for_selector("#guards [data-flag=capitals]")
+    assert "in capitals" in page.inner_text("#guards")
+
+
+def test_a_long_text_is_translated_in_parts_and_keeps_its_lines(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    asked = []
+
+    def echo(route):
+        asked.append(json.loads(route.request.post_data)["q"])
+        route.fulfill(json={"translatedText": asked[-1].upper()})
+
+    page.route("**/translate", echo)
+    lines = [f"line {i} " + "word " * 20 for i in range(200)]
+    page.fill("#text", "\n".join(lines))
+    wait_text(page, "#output", "LINE 199")
+    assert len(asked) > 5
+    assert (
+        page.evaluate("document.querySelector('#output').textContent") == "\n".join(lines).upper()
+    )
+
+
+def test_a_dropped_text_file_is_translated_and_others_are_refused(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    drop = """([name, bytes]) => {
+        const files = new DataTransfer();
+        files.items.add(new File([new Uint8Array(bytes)], name));
+        const drop = new DragEvent('drop', {dataTransfer: files, bubbles: true, cancelable: true});
+        document.querySelector('#desk').dispatchEvent(drop);
+    }"""
+    page.evaluate(drop, ["dog.txt", list(DOG.encode())])
+    wait_text(page, "#output", TRANSLATION)
+    with page.expect_download() as saved:
+        page.click("#save")
+    assert saved.value.suggested_filename == "dog.de.txt"
+    assert saved.value.path().read_text("utf-8") == TRANSLATION
+    page.evaluate(drop, ["picture.png", [137, 80, 0, 0, 255, 255]])
+    wait_text(page, "#state", "picture.png is not a text file in UTF-8.")
+
+
+def test_an_overloaded_server_is_asked_again(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    refused = []
+
+    def busy_once(route):
+        if refused:
+            return route.continue_()
+        refused.append(1)
+        return route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "Slowdown"})
+
+    page.route("**/translate", busy_once)
+    page.fill("#text", DOG)
+    wait_text(page, "#state", "The server is busy; trying again")
+    wait_text(page, "#output", TRANSLATION)
+    assert page.inner_text("#state") == ""
+
+
+def test_being_offline_is_said_and_ends_by_itself(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.context.set_offline(True)
+    page.fill("#text", DOG)
+    wait_text(page, "#state", "The server cannot be reached")
+    page.context.set_offline(False)
+    wait_text(page, "#output", TRANSLATION)
+
+
+def test_a_refusal_is_shown_in_the_words_of_the_server(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    sentence = "Japanese (ja) is not available as a source language for German (de)"
+    page.route("**/translate", lambda route: route.fulfill(status=400, json={"error": sentence}))
+    page.fill("#text", "こんにちは")
+    wait_text(page, "#state", sentence)
+
+
+def test_a_server_that_loads_its_models_is_waited_for(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.route("**/languages", lambda route: route.fulfill(json=[]))
+    page.reload()
+    wait_text(page, "#notice", "The server is loading its models")
+    page.unroute_all()
+    page.wait_for_selector("html[data-ready]")
+    assert page.is_hidden("#notice")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_a_phone(page_server, seen, scheme) -> None:
+    page = visit(seen, page_server, q=DOG)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 360, "height": 740})
+    wait_text(page, "#output", TRANSLATION)
+    assert overflow(page) <= 0
+    boxes = [page.locator(name).bounding_box() for name in ("#text", "#output")]
+    assert boxes[1]["y"] > boxes[0]["y"] + 50
+    shade = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g)[0]")
+    assert (int(shade) > 128) == (scheme == "light")
+
+
+def test_the_keyboard_alone_translates_and_changes_the_tab(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.keyboard.type(DOG)
+    wait_text(page, "#output", TRANSLATION)
+    page.focus("#tab-translate")
+    page.keyboard.press("ArrowRight")
+    assert page.is_visible("#inside")
+    assert page.get_attribute("#tab-inside", "aria-selected") == "true"
+
+
+def test_a_link_reproduces_text_and_languages(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.select_option("#source-language", "en")
+    page.keyboard.type("")
+    page.fill("#text", DOG)
+    wait_text(page, "#output", TRANSLATION)
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    wait_text(page, "#output", TRANSLATION)
+    assert (page.input_value("#text"), page.input_value("#source-language")) == (DOG, "en")
+
+
+def test_a_server_that_asks_for_keys_is_given_one(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    settings = {**page_server.get("/frontend/settings").json, "keyRequired": True}
+    asked = []
+
+    def translate(route):
+        asked.append(json.loads(route.request.post_data).get("api_key"))
+        if asked[-1] != "secret":
+            return route.fulfill(status=400, json={"error": "Please send an API key"})
+        return route.continue_()
+
+    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
+    page.route("**/translate", translate)
+    page.reload()
+    page.fill("#key", "secret")
+    page.keyboard.press("Enter")
+    page.fill("#text", DOG)
+    wait_text(page, "#output", TRANSLATION)
+    assert page.is_hidden("#key-form")
+    page.evaluate("sessionStorage.clear()")
+
+
+def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    assert page.is_hidden("#tab-parse")
+    settings = {**page_server.get("/frontend/settings").json, "parsing": True}
+    tree = "(S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (. .))"
+    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
+    page.route("**/parse", lambda route: route.fulfill(json={"tree": tree, "score": -1.0}))
+    page.reload()
+    page.click("#tab-parse")
+    page.fill("#parse-text", "The dog sleeps.")
+    page.keyboard.press("Enter")
+    wait_text(page, "#parse-figure", tree)
+    leaves = page.eval_on_selector_all("#parse-figure .leaf", "all => all.map(e => e.textContent)")
+    assert leaves == ["The", "dog", "sleeps", "."]
+    assert page.locator("#parse-figure .branch").count() == 10

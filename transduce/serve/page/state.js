@@ -1,0 +1,43 @@
+// What the page shows, kept in the URL's fragment, which no server sees.
+
+const START = {
+  tab: "translate", q: "", s: "auto", t: "", // the text and its languages
+  view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
+  pin: "", step: "0", cell: "", // pinned word, step of the decoder, cell "query,key" of tokens
+  off: "", edit: "", prefix: "", tokens: "", // heads switched off, edited source, forced token ids
+  beam: "4", alpha: "0.6", tour: "0",
+  prompt: "", temperature: "1", topk: "", topp: "1", seed: "1", length: "200", // of the language model
+  forced: "", chosen: "", // token ids that its text begins with, positions of those that were chosen
+};
+
+export const state = {...START};
+const listeners = [];
+
+export function onChange(listener) { listeners.push(listener); }
+
+/** Changes some values; listeners are called with the names of those that differ. */
+export function set(changes) {
+  const names = new Set();
+  for (const [name, value] of Object.entries(changes)) {
+    if (state[name] === String(value)) continue;
+    state[name] = String(value);
+    names.add(name);
+  }
+  if (!names.size) return;
+  write();
+  for (const listener of listeners) listener(names);
+}
+
+function write() {
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(state)) if (value !== START[name]) fields.set(name, value);
+  const text = fields.toString();
+  if (text.length < 20_000) history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+}
+
+/** Reads the fragment. */
+export function read() {
+  const fields = new URLSearchParams(location.hash.slice(1)), found = {...START};
+  for (const name of Object.keys(START)) if (fields.has(name)) found[name] = fields.get(name);
+  return found;
+}
