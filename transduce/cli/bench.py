@@ -227,6 +227,55 @@ def bleu(
     click.echo(text if as_json else report.render())
 
 
+@bench_command.command("serve")
+@options.model_option
+@against("plain")
+@click.option("--input", "source", type=PATH, help=f"Sentences to translate {DEFAULT_TEXT}.")
+@click.option(
+    "--clients",
+    type=at_least_one,
+    multiple=True,
+    default=(1, 4, 16, 32),
+    show_default=True,
+    help="Clients at the same time; may be given several times.",
+)
+@click.option(
+    "--seconds", type=options.Number(0.1, 3600), default=5.0, show_default=True, help="Of each row."
+)
+@click.option("--picture", type=options.NewFile(), help="Draw latency against load: .png, .svg.")
+@output_file
+@as_json
+def serve(
+    model: str | None,
+    peers: list[str],
+    source: Path | None,
+    clients: tuple[int, ...],
+    seconds: float,
+    picture: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare `transduce serve` with a plain server: throughput, latency, overload, lists.
+
+    The servers take turns, with the same model and cores; the clients run on the same machine.
+    """
+    from transduce.bench.serve import PLAIN, bench_serve
+    from transduce.bench.text import find_sentences
+    from transduce.errors import UserError
+    from transduce.model_names import model_path
+
+    for peer in peers:
+        if peer != PLAIN:
+            raise UserError(f"unknown peer {peer!r}; known: {PLAIN}")
+    text = find_sentences(source, None, 2000)
+    report = bench_serve(model_path(model), peers, text, sorted(clients), seconds, options.log)
+    if picture:
+        from transduce.figures.latency import draw_latency
+
+        draw_latency(report.curves(), "latency of transduce serve against load", picture)
+    _print(report, output, as_json)
+
+
 def _print(report: "Report", output: Path | None, as_json: bool) -> None:
     from transduce import atomic
 

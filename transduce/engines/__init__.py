@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from jaxtyping import Float
+
 from transduce.search import PAPER, Hypothesis, Search
 from transduce.search.constraints import Constraint
 
@@ -50,6 +53,28 @@ class Engine(Protocol):
     ) -> list[tuple[float, ...]]:
         """The log-probability of each target token, and of EOS after them."""
         ...
+
+
+@runtime_checkable
+class AligningEngine(Engine, Protocol):
+    """An engine that also gives word alignments."""
+
+    def alignment_weights(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
+    ) -> list[Float[np.ndarray, "target source"]]:
+        """How much each target token attends to each source token.
+
+        The weights of `alignment_layer`, averaged over heads; those of EOS are left out.
+        """
+        ...
+
+
+def alignment_layer(depth: int) -> int:
+    """The layer of a decoder whose attention follows alignments best, counted from 0.
+
+    The last but one, but of several never the first.
+    """
+    return min(max(depth - 2, 1), depth - 1)
 
 
 def by_search(requests: Sequence[Request]) -> dict[Search, list[int]]:

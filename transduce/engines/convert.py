@@ -13,6 +13,7 @@ import numpy as np
 
 from transduce.config import ModelConfig
 from transduce.directory.weights import LARGEST
+from transduce.engines import alignment_layer
 from transduce.errors import ModelError
 from transduce.positions import sinusoids
 
@@ -42,6 +43,8 @@ def write_ctranslate2(
         config.n_heads,
         pre_norm=config.norm == "pre",
         activation=getattr(specs.Activation, ACTIVATIONS[config.activation]),
+        alignment_layer=alignment_layer(config.decoder_depth),
+        alignment_heads=config.n_heads,  # the mean of all
     )
     spec.config.layer_norm_epsilon = config.norm_eps
     spec.config.add_source_eos = True

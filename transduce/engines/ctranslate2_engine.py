@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import ctranslate2
+import numpy as np
+from jaxtyping import Float
 
 from transduce.config import ModelConfig
 from transduce.engines import Ids, Request, by_search
 from transduce.errors import InputError
 from transduce.machine import cores
-from transduce.search import Hypothesis, Sampling, Search, length_penalty
+from transduce.search import PAPER, Hypothesis, Sampling, Search, length_penalty
 from transduce.shortlist import Shortlist
 from transduce.tokenizer import TokenizerLike
 
@@ -47,11 +49,13 @@ class CTranslate2Engine:
     """Searches and scores with CTranslate2; results are batch-invariant.
 
     Integer products are exact, but attention is computed in float32, whose rounding depends on the
-    padded length. So only sentences of the same length and the same shortlist share a batch, and
-    none is padded.
+    padded length. So only sentences of the same length and the same shortlist share a batch. With
+    `pad_to` above 1, lengths are rounded up to a multiple of it, also that of a sentence alone:
+    small batches then hold more sentences, while a single one takes a little longer.
     """
 
     name = "ctranslate2"
+    pad_to = 1  # tokens
 
     def __init__(
         self,
@@ -161,14 +165,58 @@ class CTranslate2Engine:
         )
         return [tuple(result.log_probs) for result in results]
 
+    def alignment_weights(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
+    ) -> list[Float[np.ndarray, "target source"]]:
+        """How much each target token attends to each source token; the targets are forced.
+
+        Only sources of the same length share a batch, so that none is padded.
+        """
+        sizes = [
+            (len(source), len(target)) for source, target in zip(sources, targets, strict=True)
+        ]
+        found = [np.zeros((target, source), np.float32) for source, target in sizes]
+        alike: dict[int, list[int]] = {}
+        for i in sorted(range(len(sizes)), key=lambda i: sizes[i][1]):
+            if all(sizes[i]):
+                alike.setdefault(sizes[i][0], []).append(i)
+        batches = [
+            some[start : start + batch_size]
+            for some in alike.values()
+            for start in range(0, len(some), batch_size)
+        ]
+        waiting = [
+            self._translator.translate_batch(
+                [self._strings(sources[i]) for i in batch],
+                [[self.vocabularies.target[k] for k in targets[i]] for i in batch],
+                asynchronous=True,
+                beam_size=1,
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=max(sizes[i][1] for i in batch),
+                return_attention=True,
+            )
+            for batch in batches
+        ]
+        for batch, results in zip(batches, waiting, strict=True):
+            for i, result in zip(batch, results, strict=True):
+                source, target = sizes[i]
+                weights = np.array(result.result().attention[0], np.float32)
+                found[i] = weights[:target, :source]
+        return found
+
     def _start(self, sources: Sequence[Ids], size: int | None, search: Search) -> Any:
         """Queues a batch for the workers."""
         tokens = [self._strings(source) for source in sources]
-        length = len(tokens[0])
+        length = self._padded(len(tokens[0]))
+        longest = max(range(len(tokens)), key=lambda i: len(tokens[i]))
+        if len(tokens[longest]) < length:  # a source of this length makes CTranslate2 pad to it
+            longest = len(tokens)
+            tokens.append([self.vocabularies.eos] * length)
         if size is not None:
             # CTranslate2 looks source tokens up in its vocabulary map before it truncates the
             # source, so the name of a shortlist after the end is looked up but not translated.
-            tokens[0] = [*tokens[0], shortlist_name(size)]
+            tokens[longest] = [*tokens[longest], shortlist_name(size)]
         greedy = search.beam == 1
         return self._translator.translate_batch(
             tokens,
@@ -184,7 +232,12 @@ class CTranslate2Engine:
             use_vmap=size is not None,
             return_scores=True,
             return_end_token=True,
-        )
+        )[: len(sources)]
+
+    def _padded(self, length: int) -> int:
+        """The length that a source is padded to, wherever the model has as many positions."""
+        rounded = -(-length // self.pad_to) * self.pad_to
+        return rounded if rounded + PAPER.extra_length < self.longest else length
 
     def _hypotheses(self, result: Any, search: Search) -> list[Hypothesis]:
         """CTranslate2's hypotheses, reranked with our length penalty."""
@@ -202,10 +255,11 @@ class CTranslate2Engine:
     def _batches(
         self, sources: Sequence[Ids], group: Sequence[int], batch_size: int
     ) -> list[tuple[int | None, list[int]]]:
-        """Batches of indices of equal length and shortlist size; the largest batch first."""
+        """Batches of indices of equal padded length and shortlist size; the largest first."""
         alike: dict[tuple[int | None, int], list[int]] = {}
         for i in group:
-            alike.setdefault((self._shortlist_size(sources[i]), len(sources[i])), []).append(i)
+            length = self._padded(len(sources[i]))
+            alike.setdefault((self._shortlist_size(sources[i]), length), []).append(i)
         batches = [
             (size, some[start : start + batch_size])
             for (size, _), some in alike.items()

@@ -5,12 +5,15 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from jaxtyping import Float
 
 from transduce import atomic
 from transduce.directory import ModelDirectory, read_json, sha256
 from transduce.directory.files import verify_files
-from transduce.engines import Ids, Request
+from transduce.engines import AligningEngine, Ids, Request
 from transduce.errors import ModelError
 from transduce.log import Log, silent
 from transduce.machine import cores
@@ -19,6 +22,8 @@ from transduce.search import Hypothesis
 if TYPE_CHECKING:
     from transduce.engines.ctranslate2_engine import CTranslate2Engine
     from transduce.engines.torch_engine import TorchEngine
+
+T = TypeVar("T")
 
 ENGINES = ("auto", "torch", "ctranslate2")
 DEVICES = ("auto", "cpu", "cuda")
@@ -78,21 +83,39 @@ class Router:
         self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
     ) -> list[tuple[float, ...]]:
         """The log-probability of each target token, and of EOS after them."""
+        return self._by_length(lambda engine: engine.score, sources, targets, batch_size)
+
+    def alignment_weights(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
+    ) -> list[Float[np.ndarray, "target source"]]:
+        """How much each target token attends to each source token."""
+        return self._by_length(
+            lambda engine: engine.alignment_weights, sources, targets, batch_size
+        )
+
+    def _by_length(
+        self,
+        method: Callable[[AligningEngine], Callable[[Sequence[Ids], Sequence[Ids], int], list[T]]],
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        batch_size: int,
+    ) -> list[T]:
+        """Calls a method of the fast engine, and that of torch for the pairs that are too long."""
         fast = self.fast
         if fast is None:
-            return self.torch_engine.score(sources, targets, batch_size)
+            return method(self.torch_engine)(sources, targets, batch_size)
         long = [
             i
             for i, pair in enumerate(zip(sources, targets, strict=True))
             if fast.too_long(max(map(len, pair)))
         ]
         short = sorted(set(range(len(sources))) - set(long))
-        found: dict[int, tuple[float, ...]] = {}
+        found: dict[int, T] = {}
         if short:
             pairs = [sources[i] for i in short], [targets[i] for i in short]
-            found |= dict(zip(short, fast.score(*pairs, batch_size), strict=True))
+            found |= dict(zip(short, method(fast)(*pairs, batch_size), strict=True))
         for i in long:  # one at a time: attention's memory grows with the square of the length
-            (found[i],) = self.torch_engine.score([sources[i]], [targets[i]], 1)
+            (found[i],) = method(self.torch_engine)([sources[i]], [targets[i]], 1)
         return [found[i] for i in range(len(sources))]
 
 

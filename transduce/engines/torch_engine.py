@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
+import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.engines import Ids, Request, by_search
+from transduce.engines import Ids, Request, alignment_layer, by_search
 from transduce.model import Network
 from transduce.search import Hypothesis
-from transduce.search.beam import beam_search, best
+from transduce.search.beam import Candidates, beam_search, best
 from transduce.search.constraints import Constraint, no_repeat, prefix
 from transduce.search.sampling import sampled
 
@@ -44,7 +45,7 @@ class TorchEngine:
         outputs: list[list[Hypothesis]] = [[] for _ in requests]
 
         def one(some: list[int]) -> None:
-            for i, found in zip(some, self._search([requests[i] for i in some]), strict=True):
+            for i, found in zip(some, self.search_batch([requests[i] for i in some]), strict=True):
                 outputs[i] = found
 
         for group in by_search(requests).values():
@@ -55,7 +56,9 @@ class TorchEngine:
         return outputs
 
     @torch.inference_mode()
-    def _search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
+    def search_batch(
+        self, requests: Sequence[Request], observe: Callable[[Candidates], None] | None = None
+    ) -> list[list[Hypothesis]]:
         """Searches one batch of requests with the same search settings."""
         config, search = self.model.config, requests[0].search
         state = self.model.start(self._padded([[*r.source, config.eos_id] for r in requests]))
@@ -73,6 +76,7 @@ class TorchEngine:
             search,
             constraints if any(constraints) else None,
             sampled(search.sampling, [r.seed for r in requests]) if search.sampling else best,
+            observe=observe,
         )
 
     @torch.inference_mode()
@@ -93,6 +97,19 @@ class TorchEngine:
             for i, ids, log_probs in zip(some, wanted, gold.tolist(), strict=True):
                 outputs[i] = tuple(log_probs[: len(ids)])
         return outputs
+
+    @torch.inference_mode()
+    def alignment_weights(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
+    ) -> list[Float[np.ndarray, "target source"]]:
+        """How much each target token attends to each source token, one pair at a time."""
+        config, found = self.model.config, []
+        for source, target in zip(sources, targets, strict=True):
+            ended = self._padded([[*source, config.eos_id]])
+            cross = self.model.attention_maps(ended, self._padded([[config.bos_id, *target]])).cross
+            weights = cross[alignment_layer(len(cross))][0].mean(0)
+            found.append(weights[: len(target), : len(source)].cpu().numpy())
+        return found
 
     def _padded(self, rows: Sequence[Ids]) -> Int[Tensor, "rows length"]:
         width = max(map(len, rows))

@@ -1,0 +1,1 @@
+"""The HTTP server: LibreTranslate's protocol, dynamic batching, one engine process per model."""
