@@ -85,6 +85,13 @@ class ModelDirectory:
         return self.description.model
 
     @property
+    def languages(self) -> dict[str, str]:
+        """The codes `source_language` and `target_language`, if the model names them."""
+        values = self.description.to_json()
+        names = ("source_language", "target_language")
+        return {name: values[name] for name in names if name in values}
+
+    @property
     def fingerprint(self) -> str:
         """The checksum of the weights."""
         return self.checksums[WEIGHTS]

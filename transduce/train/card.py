@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from transduce.config import Config, DataConfig
 from transduce.log import plural
+from transduce.store import noun_of
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs
 from transduce.train.prepare import Prepared, described
@@ -23,7 +24,8 @@ NAMES = {
 def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
     """Each training corpus with its weight and tag, and what was read, dropped and added."""
     parts = data.train.parts if data else ()
-    counts = [described(replace(part, name="")).replace(":", ";", 1) for part in parts]
+    noun = noun_of(len(inputs.task.sides))
+    counts = [described(replace(part, name=""), noun).replace(":", ";", 1) for part in parts]
     counts += [""] * (len(inputs.train) - len(counts))
     return [f"- training: {c}{count}" for c, count in zip(inputs.train, counts, strict=True)]
 
@@ -31,6 +33,13 @@ def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
 def dropout_lines(config: DataConfig) -> list[str]:
     copies = f"{config.bpe_dropout_copies} segmentations of the training data"
     return [f"- BPE-dropout {config.bpe_dropout:g}, {copies}"] if config.bpe_dropout else []
+
+
+def vocabulary(config: Config, inputs: Inputs) -> str:
+    """What its tokens are, and which sides share them."""
+    tokens = "characters and bytes" if config.data.vocabulary == "characters" else "BPE tokens"
+    shared = len(inputs.task.sides) > 1 and not inputs.task.symbols
+    return tokens + ", shared by both sides" * shared
 
 
 def write_card(
@@ -54,7 +63,7 @@ def write_card(
         *training_lines(inputs, data),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
         *dropout_lines(config.data),
-        f"- vocabulary: {config.model.vocab_size:,} BPE tokens, shared by both sides\n",
+        f"- vocabulary: {config.model.vocab_size:,} {vocabulary(config, inputs)}\n",
         "## Training\n",
         f"- {plural(position.step, 'step')} of about "
         f"{settings.tokens_per_batch * settings.accumulate:,} tokens per side, "

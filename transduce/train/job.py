@@ -21,7 +21,6 @@ from transduce.train.publish import described, publish
 from transduce.train.run import (
     CHECKPOINT_FILES,
     Run,
-    best_checkpoint,
     check_same_settings,
     numbered,
     read_metrics,
@@ -114,9 +113,10 @@ def _train(
         write_config(run.config, config)
     trainer = Trainer(run, config, data, processes, display)
     try:
+        examples = plural(len(data.train), f"training {data.train.noun}")
         display.log(
             f"{count_parameters(trainer.learner.model):,} parameters, vocabulary "
-            f"{data.tokenizer.vocab_size:,}, {plural(len(data.train), 'training pair')}"
+            f"{data.tokenizer.vocab_size:,}, {examples}"
         )
         if not trainer.train(stop):
             return trainer.position.step
@@ -165,7 +165,7 @@ def _others(trainer: Trainer, averaged: list[Path]) -> list[Path]:
     folder, last = trainer.run.checkpoints, [path.name for path in averaged[-1:]]
 
     def best() -> str:
-        path = best_checkpoint(trainer.run)
+        path = state.best(trainer.run)
         with suppress(*state.UNUSABLE):
             if path is not None:
                 verify_checksums(path, CHECKPOINT_FILES)

@@ -22,7 +22,7 @@ from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes, StopSignal
 from transduce.train.progress import Display, Report, TensorBoard
-from transduce.train.run import Metrics, Run, best_checkpoint
+from transduce.train.run import Metrics, Run
 from transduce.train.start import start_of
 from transduce.train.state import Learner, Position
 from transduce.train.validate import ValidationScores, validate
@@ -218,6 +218,7 @@ class Trainer:
             tokens_per_second=report.tokens_per_second,
             tokens=self.position.tokens,
             seconds=self.position.seconds,
+            operations=self.position.operations,
         )
         window.clear()
 
@@ -227,7 +228,7 @@ class Trainer:
         settings, pairs = self.config.train, len(self.data.valid)
         translated = min(settings.bleu_sentences, pairs)
         self.display.doing(
-            f"step {self.position.step:,}: validating on {plural(pairs, 'pair')}"
+            f"step {self.position.step:,}: validating on {plural(pairs, self.data.valid.noun)}"
             + f", translating {translated:,}" * bool(translated)
         )
         with self._averaged():
@@ -275,8 +276,7 @@ class Trainer:
         if self.processes.first:
             state.save(self.run.checkpoints, self.learner, self.position, scheduled)
             settings = self.config.train
-            keep = max(settings.keep, settings.average)
-            state.prune(self.run.checkpoints, keep, best_checkpoint(self.run))
+            state.prune(self.run, max(settings.keep, settings.average))
 
     def record(self, **entry: object) -> None:
         if self.metrics is not None and self.board is not None:

@@ -22,7 +22,7 @@ from transduce.corpus.pair import Example
 from transduce.directory import ModelDirectory
 from transduce.errors import ConfigError, InputError, UserError
 from transduce.log import Log, silent
-from transduce.store import SYMBOLS, CorpusExamples, Part, Store, build_corpora
+from transduce.store import SYMBOLS, CorpusExamples, Part, Store, build_corpora, noun_of
 from transduce.tasks import TRANSLATION, Task, task_of
 from transduce.tokenizer import (
     TOKENIZER_FILES,
@@ -144,7 +144,7 @@ def _prepare(
                 ),
             )
             for part in found.parts if name in KINDS_OF_DATA else ():
-                log(f"{KINDS_OF_DATA[name]} data{described(part)}")
+                log(f"{KINDS_OF_DATA[name]} data{described(part, noun_of(len(task.sides)))}")
         return found
 
     valid, train = store("valid", corpora.valid), store("train", corpora.train)
@@ -173,11 +173,12 @@ def _dropout(tokenizer: AnyTokenizer, config: DataConfig, inputs: Inputs) -> Ite
         yield DropoutTokenizer(tokenizer, config.bpe_dropout, f"{config.seed} {number}", longest)
 
 
-def described(part: Part) -> str:
+def described(part: Part, noun: str) -> str:
     """The counts of a corpus: what was read, dropped and added."""
     name = f", {part.name}" * bool(part.name)
     noise = ", ".join(f"{count:,} {kind}" for kind, count in part.noise.items())
-    return f"{name}: {part.tally}" + f"; noise added: {noise}".replace("_", " ") * bool(noise)
+    tally = replace(part.tally, noun=noun)
+    return f"{name}: {tally}" + f"; noise added: {noise}".replace("_", " ") * bool(noise)
 
 
 def reopen(run: Run) -> Prepared:

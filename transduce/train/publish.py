@@ -59,12 +59,13 @@ def publish(
     if processes.first:
         name, parameters = run.directory.resolve().name, count_parameters(network)
         how = weights if dtype == "float32" else f"{weights}, stored as {dtype}"
+        languages = languages_from(run, languages_of(inputs))
         card = write_card(name, parameters, config, inputs, data, position, how, scores)
         write_model(
             directory,
             network,
             card=card + note,
-            files=files_of(run, data),
+            files=files_of(run, data, languages),
             task=inputs.task.name,
             max_length=config.data.max_length,
             weights=weights,
@@ -72,7 +73,7 @@ def publish(
             sentences_per_line=sentences_per_line(data) if data else None,
             low_score=scores.low_score if scores else None,
             linearisation=config.data.linearisation if inputs.task.name == PARSING.name else None,
-            **(languages_from(run) or languages_of(inputs)),
+            **languages,
         )
     return scores
 
@@ -95,8 +96,11 @@ def described(checkpoints: list[Path]) -> str:
     return f"mean of {plural(len(checkpoints), 'checkpoint')} (steps {steps})"
 
 
-def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
-    """The files of a model directory besides the weights: vocabulary and shortlist."""
+def files_of(run: Run, data: Prepared | None, languages: dict[str, str]) -> dict[str, bytes]:
+    """The files of a model directory besides the weights: vocabulary and shortlist.
+
+    The shortlist extends that of the model the run started from, if the languages are the same.
+    """
     files = {
         name: (run.directory / name).read_bytes()
         for name in TOKENIZER_FILES
@@ -106,6 +110,8 @@ def files_of(run: Run, data: Prepared | None) -> dict[str, bytes]:
     base = start.shortlist if start else None
     if data is None or (start and base is None) or len(data.train.sides) < 2:
         return files
+    if start and languages != start.languages:
+        base = None
     size, (source, target) = data.tokenizer.vocab_size, data.train.sides.values()
     if data.task.symbols:
         return files  # few symbols need no shortlist

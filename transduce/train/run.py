@@ -255,11 +255,3 @@ def _is_complete(entry: Mapping[str, Any]) -> bool:
     optional = (entry[name] for name in ("bleu", "exact_match") if entry.get(name) is not None)
     values = [*(entry.get(name) for name in needed), *optional]
     return all(isinstance(value, int | float) for value in values)
-
-
-def best_checkpoint(run: Run) -> Path | None:
-    """The checkpoint with the best perplexity of those that were validated when they were saved."""
-    entries = (entry for entry in read_metrics(run.metrics) if entry.get("event") == "validation")
-    scores = {f"step-{entry['step']:08d}": entry["nll"] for entry in entries}
-    validated = [path for path in numbered(run.checkpoints) if path.name in scores]
-    return min(validated, key=lambda path: scores[path.name], default=None)

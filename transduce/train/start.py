@@ -91,8 +91,12 @@ def _other(run: Run, how: str) -> InputError:
     )
 
 
-def languages_from(run: Run) -> dict[str, Any]:
-    """The languages of the model that a run started from, if it names them."""
+def languages_from(run: Run, named: dict[str, str]) -> dict[str, str]:
+    """The languages of the model that a run started from, or else those that file names give.
+
+    File names with the same two languages in the other order mean the other direction.
+    """
     model = start_of(run)
-    values = model.description.to_json() if model else {}
-    return {name: values[name] for name in ("source_language", "target_language") if name in values}
+    own = model.languages if model else {}
+    reverse = dict(zip(own, reversed(own.values()), strict=True))
+    return named if not own or named == reverse else own

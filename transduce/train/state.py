@@ -24,7 +24,7 @@ from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
 from transduce.train.processes import Processes
-from transduce.train.run import CHECKPOINT_FILES, numbered
+from transduce.train.run import CHECKPOINT_FILES, Run, numbered, read_metrics
 
 
 @dataclass(frozen=True)
@@ -232,10 +232,10 @@ def load_newest(folder: Path, learner: Learner, log: Log, processes: Processes) 
     return found[0] if found else None
 
 
-def prune(folder: Path, keep: int, best: Path | None = None) -> None:
+def prune(run: Run, keep: int) -> None:
     """Deletes all checkpoints but the newest, the best and the last `keep` scheduled ones."""
-    paths = numbered(folder)
-    kept = [*scheduled(folder)[-keep:], best]
+    paths = numbered(run.checkpoints)
+    kept = [*scheduled(run.checkpoints)[-keep:], best(run)]
     for path in paths[:-1]:
         if path not in kept:
             shutil.rmtree(path, ignore_errors=True)
@@ -257,6 +257,14 @@ def scheduled(folder: Path) -> list[Path]:
             if read_state(path)[1]:
                 found.append(path)
     return found
+
+
+def best(run: Run) -> Path | None:
+    """The scheduled checkpoint with the best perplexity of those validated at the same step."""
+    entries = (entry for entry in read_metrics(run.metrics) if entry.get("event") == "validation")
+    scores = {entry["step"]: entry["nll"] for entry in entries}
+    validated = [path for path in scheduled(run.checkpoints) if step_of(path) in scores]
+    return min(validated, key=lambda path: scores[step_of(path)], default=None)
 
 
 def usable(folder: Path, last: int, log: Log) -> list[Path]:
