@@ -26,8 +26,9 @@ demo: .venv/installed
 	head -n 5 demo-output/test.en | .venv/bin/transduce translate --model demo-output/run/model
 	@echo; cat docs/next.txt
 
+# two files of tests at a time
 test: .venv/developing
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n 2 --dist loadfile
 
 # The engines as on a CPU without AVX-512 and VNNI, where int8 products are computed otherwise.
 AVX2 = CT2_FORCE_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
@@ -55,7 +56,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[train,evaluate,figures]'
+	$(PIP) --editable '.[train,evaluate,figures,serve]'
 	@touch $@
 
 .venv/developing: .venv/installed

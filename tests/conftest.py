@@ -10,6 +10,8 @@ install_import_hook("transduce", "beartype.beartype")
 # The models here are so small that a second thread costs more than it brings, also in the
 # processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
+# As wide as in a pipe, whatever runs the tests.
+os.environ["COLUMNS"] = "100"
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
@@ -37,3 +39,32 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("no real corpora: set TRANSDUCE_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which finds faults of accessibility."""
+    folder = os.environ.get("AXE", Path(__file__).parents[1] / "node_modules" / "axe-core")
+    script = Path(folder) / "axe.min.js"
+    if not script.is_file():
+        pytest.skip("no axe-core: npm install axe-core, or set AXE to its folder")
+    return script.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def page_server(tmp_path_factory):
+    """A server whose page is tested."""
+    import pages
+
+    pages.require_browser()
+    with pages.served(tmp_path_factory.mktemp("page")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def seen(page_server):
+    """Its page in a browser."""
+    import browser
+
+    with browser.opened(page_server.url) as seen:
+        yield seen

@@ -9,7 +9,7 @@ from transduce.config import ModelConfig
 from transduce.directory import write_model
 from transduce.engines import Request
 from transduce.grammar import sentences
-from transduce.model import Transformer
+from transduce.model import Transformer, build_network
 from transduce.search import PAPER
 from transduce.shortlist import FILE, learn_shortlist
 from transduce.store import Side
@@ -73,3 +73,31 @@ def search(engine, sources, settings=PAPER, batch_size=64):
 def best(engine, sources, settings=PAPER, batch_size=64):
     """The tokens of the best of them."""
     return [found[0].tokens for found in search(engine, sources, settings, batch_size)]
+
+
+def language_model(folder: Path, task: str = "lm", **settings) -> Path:
+    """A directory of a language model with random weights that write varied text."""
+    names = "".join(f"{a} and {b} saw {c}.\n" for a in "abcde" for b in "fghij" for c in "klmno")
+    file = folder / "tokens"
+    tokenizer = Tokenizer.learn([names[:999]], 400, file, characters=True, leading_space=False)
+    config = ModelConfig(
+        **{
+            "kind": "lm",
+            "vocab_size": tokenizer.vocab_size,
+            "d_model": 32,
+            "d_ff": 48,
+            "n_heads": 4,
+            "n_layers": 2,
+            "norm": "pre",
+            "positions": "learned",
+            "max_positions": 12,
+            "activation": "gelu",
+            **settings,
+        }
+    )
+    torch.manual_seed(3)
+    network = build_network(config)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    write_model(folder / "model", network, task=task, files={"tokens.model": file.read_bytes()})
+    return folder / "model"

@@ -124,9 +124,17 @@ def test_every_command_in_the_readme_that_takes_seconds_works(
     before = {path.name for path in place.iterdir()}
     printed = succeed(verb, *words, *QUICKLY.get(verb, []))
     made = {path.name for path in place.iterdir()} - before
-    files = ("figure", "big.", "tree.")
-    named = {word for word in words if word in ("OUT", "G", "G.gz") or word.startswith(files)}
-    expected = {"train": {words[0]}}.get(verb, {word for word in named if word != "figure1"})
+    files = ("figure", "big.", "tree.", "scaling.")
+    named = {
+        word
+        for word in words
+        if word in ("OUT", "OUT.argosmodel", "G", "G.gz") or word.startswith(files)
+    }
+    expected = {"train": {words[0]}}.get(
+        verb, {word for word in named if "." in word or word in ("OUT", "G")}
+    )
+    if "--shard" in words:
+        expected = {"G.1-of-8", "G.1-of-8.json"}
     assert made == expected
     assert printed or made or verb == "average"
     for name in made & {"RUN", "OUT"}:
@@ -149,15 +157,20 @@ def test_every_command_in_the_readme_is_a_verb_with_these_options() -> None:
     assert len(COMMANDS) > 20
     assert [one for one in COMMANDS if takes_minutes(one)]
     for command in COMMANDS:
-        words = shlex.split(command, comments=True)
-        verb = words[1]
-        assert verb in VERBS, command
-        module = importlib.import_module(VERBS[verb])
-        known = getattr(module, f"{verb}_command")
-        if hasattr(known, "commands"):
-            known = known.commands[words[2]]
-        options = {name for p in known.params for name in p.opts}
-        assert {word for word in words if word.startswith("--")} <= options, command
+        check_options(command)
+
+
+def check_options(command: str) -> None:
+    """The verb exists and has the options of this command."""
+    words = shlex.split(command, comments=True)
+    verb = words[1]
+    assert verb in VERBS, command
+    module = importlib.import_module(VERBS[verb])
+    known = getattr(module, f"{verb}_command")
+    if hasattr(known, "commands"):
+        known = known.commands[words[2]]
+    options = {name for p in known.params for name in p.opts}
+    assert {word for word in words if word.startswith("--")} <= options, command
 
 
 def test_every_part_of_the_package_is_on_the_readmes_map() -> None:
@@ -168,3 +181,16 @@ def test_every_part_of_the_package_is_on_the_readmes_map() -> None:
         if path.name in ("errors.py", "atomic.py", "log.py"):
             continue
         assert f"`transduce/{path.name}{'/' if path.is_dir() else ''}`" in readme, path.name
+
+
+def test_every_picture_of_the_gallery_is_there_and_small_and_has_its_command() -> None:
+    page = (ROOT / "docs" / "gallery.md").read_text("utf-8")
+    pictures = re.findall(r"\]\((gallery/\S+)\)", page.replace("\n", " "))
+    assert len(pictures) >= 10
+    assert {path.name for path in (ROOT / "docs" / "gallery").iterdir()} == {
+        Path(picture).name for picture in pictures
+    }
+    for picture in pictures:
+        assert (ROOT / "docs" / picture).stat().st_size < 150_000, picture
+        (command,) = re.findall(rf"^transduce .+ --output {Path(picture).name}$", page, re.M)
+        check_options(command)

@@ -392,3 +392,22 @@ def test_a_long_sentence_shares_its_batch_with_no_more_than_memory_allows() -> N
     assert list(batches(lengths, 64)) == [[0, 2, 5, 3, 6], [1], [4]]
     assert list(batches(lengths[:1] * 5, 2)) == [[0, 1], [2, 3], [4]]
     assert list(batches([], 2)) == []
+
+
+def test_both_engines_give_the_same_alignment_weights_in_any_batch(
+    directory, torch_engine, sources
+) -> None:
+    targets = best(torch_engine, sources, GREEDY)
+    fast = fast_as(directory, "float32", shortlist=False)
+    weights = fast.alignment_weights(sources, targets)
+    for a, b in zip(weights, torch_engine.alignment_weights(sources, targets), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+    assert [w.shape for w in weights] == [
+        (len(t), len(s)) for s, t in zip(sources, targets, strict=True)
+    ]
+    fast = fast_as(directory, "int8")
+    weights = fast.alignment_weights(sources, targets)
+    for i in range(0, len(sources), 5):
+        (alone,) = fast.alignment_weights(sources[i : i + 1], targets[i : i + 1])
+        np.testing.assert_array_equal(alone, weights[i])
+    assert fast.alignment_weights([[5]], [[]])[0].shape == (0, 1)

@@ -1,5 +1,6 @@
 """The model that a run leaves: the average of its last checkpoints, or a better one of them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from safetensors.torch import load_file
 from transduce.cli import main
 from transduce.tasks import TRANSLATION
 from transduce.train import state
-from transduce.train.run import Run, best_checkpoint, numbered, read_metrics
+from transduce.train.run import Run, numbered, read_metrics
 from transduce.train.validate import ValidationScores
 
 STEPS = ("train.checkpoint_steps=5", "train.validate_steps=5", "train.keep=2", "train.average=2")
@@ -72,7 +73,7 @@ def test_an_earlier_checkpoint_that_is_the_best_is_kept_and_is_the_model(tmp_pat
     step = min(scores, key=lambda step: scores[step])
     assert step < 35, "the learning rate does not ruin the network"
     best = run.checkpoints / f"step-{step:08d}"
-    assert best_checkpoint(run) == best
+    assert state.best(run) == best
     assert numbered(run.checkpoints) == sorted(
         [best, *(run.checkpoints / f"step-000000{n}" for n in (35, 40))]
     )
@@ -84,13 +85,22 @@ def test_an_earlier_checkpoint_that_is_the_best_is_kept_and_is_the_model(tmp_pat
 def test_a_damaged_best_checkpoint_is_not_the_model(tmp_path) -> None:
     rising = ("train.warmup_steps=1000", "train.lr_factor=9000.0")
     run, _ = train(tmp_path, "train.steps=40", *rising)
-    best = best_checkpoint(run)
+    best = state.best(run)
     assert best is not None
     content = bytearray((best / "model.safetensors").read_bytes())
     content[-3] ^= 1
     (best / "model.safetensors").write_bytes(content)
     run, log = train(tmp_path, "train.steps=41", *rising)
     assert f"checkpoint of step {state.step_of(best)}," not in log
+
+
+def test_a_checkpoint_saved_on_a_signal_is_never_the_best(tmp_path) -> None:
+    run, _ = train(tmp_path, "train.steps=40", "train.warmup_steps=30")
+    best = state.best(run)
+    assert best == run.checkpoints / "step-00000040"
+    facts = json.loads((best / "state.json").read_text("utf-8"))
+    (best / "state.json").write_text(json.dumps({**facts, "scheduled": False}), "utf-8")
+    assert state.best(run) != best
 
 
 def test_a_model_is_better_only_if_its_main_metric_is_not_worse() -> None:

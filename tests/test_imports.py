@@ -14,6 +14,7 @@ STAGES = [
     "atomic",
     "machine",
     "table",
+    "charts",
     "config",
     "positions",
     "shapes",
@@ -33,13 +34,15 @@ STAGES = [
     "exchange",
     "model_names",
     "translate",
+    "attend",
     "parsing",
+    "explain",
     "generate",
     "tasks",
     "train",
 ]
 # An application imports stages, never another application.
-APPLICATIONS = ["check", "history", "explain", "evaluate", "figures", "paper", "bench"]
+APPLICATIONS = ["check", "history", "evaluate", "figures", "paper", "bench", "serve"]
 # The command line imports everything, inside the verb that needs it.
 TOP = ["cli", "__main__", "__init__"]
 
@@ -88,7 +91,8 @@ def test_the_command_line_imports_what_computes_only_inside_a_verb() -> None:
             names = [n.module for n in top.body if isinstance(n, ast.ImportFrom)]
             names += [a.name for n in top.body if isinstance(n, ast.Import) for a in n.names]
             ours = {name for name in names if name and name.startswith("transduce")}
-            assert all(n.startswith(("transduce.cli", "transduce.errors")) for n in ours), file
+            light = ("transduce.cli", "transduce.errors", "transduce.log")
+            assert all(name.startswith(light) for name in ours), file
 
 
 def test_nothing_unpickles_or_executes_downloaded_code() -> None:
@@ -96,5 +100,10 @@ def test_nothing_unpickles_or_executes_downloaded_code() -> None:
         text = file.read_text("utf-8")
         for word in ("pickle", "torch.load", "eval(", "exec(", "shell=True", "trust_remote_code"):
             uses = [line for line in text.split("\n") if word in line and ".eval()" not in line]
-            harmless = ("weights_only=True", "allow_pickle=False", "import UnpicklingError")
+            harmless = (
+                "weights_only=True",
+                "allow_pickle=False",
+                "import UnpicklingError",
+                "create_subprocess_exec(",
+            )
             assert not [u for u in uses if not any(x in u for x in harmless)], f"{file}: {uses}"

@@ -49,6 +49,16 @@ def test_the_fields_of_evaluate_are_documented(place) -> None:
     assert json.loads(printed).keys() | {"against"} == documented("`evaluate --json`")
 
 
+def test_the_fields_of_attend_are_documented(place) -> None:
+    model = ["--model", str(place / "run")]
+    printed = succeed("attend", "Hello.", "--json", *model).stdout
+    assert json.loads(printed).keys() == documented("`attend --json`")
+    heads = succeed("attend", "--heads", "--input", str(place / "s"), "--json", *model).stdout
+    found = json.loads(heads)
+    fields = found.keys() | found["heads"][0].keys()
+    assert fields == documented("`attend --heads --json`")
+
+
 def test_the_fields_of_check_are_documented(place) -> None:
     files = ["--train", str(place / "train.tsv"), *digits.settings(*digits.SMALL)]
     printed = succeed("check", *files, "--no-timing", "--json").stdout

@@ -3,6 +3,7 @@
 import json
 import math
 
+import models
 import numpy as np
 import pytest
 import torch
@@ -62,21 +63,15 @@ def trained(tmp_path_factory):
 @pytest.fixture(scope="module", params=["lm", "lm-lines"])
 def untrained(request, tmp_path_factory):
     """A model directory with random weights that write varied text."""
-    folder = tmp_path_factory.mktemp(request.param)
-    file = folder / "tokens"
-    tokenizer = Tokenizer.learn([TEXT[:999]], 400, file, characters=True, leading_space=False)
-    config = ModelConfig(
-        kind="lm", vocab_size=tokenizer.vocab_size, d_model=32, d_ff=48, n_heads=4, n_layers=2,
-        norm="pre", positions="learned", max_positions=12, activation="gelu",
-    )  # fmt: skip
-    torch.manual_seed(3)
-    network = build_network(config)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, std=0.3)
-    write_model(
-        folder / "model", network, task=request.param, files={"tokens.model": file.read_bytes()}
-    )
-    return folder / "model"
+    return models.language_model(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def test_its_examples_are_not_called_pairs(trained) -> None:
+    pages = (trained / "model" / "card.md").read_text("utf-8"), run("info", trained).stdout
+    for page in pages:
+        assert " examples read, " in page
+        assert "pairs" not in page
+        assert "both sides" not in page
 
 
 def test_it_learns_a_text_and_continues_it(trained) -> None:
@@ -274,3 +269,37 @@ def test_an_engine_that_cannot_run_it_says_so(tmp_path, untrained) -> None:
     assert "CTranslate2 cannot run this model, using torch: model.attention" in logged[-1]
     with pytest.raises(ModelError, match="CTranslate2 cannot run"):
         TextGenerator.load(tmp_path / "model", engine="ctranslate2")
+
+
+def test_steps_are_the_tokens_of_generate_with_their_probabilities(untrained) -> None:
+    generator = TextGenerator.load(untrained, engine="torch")
+    sampling = Sampling(temperature=0.8, top_k=9)
+    steps = list(generator.steps("a an", 40, sampling, seed=7))
+    text = generator.generate("a an", 40, sampling, seed=7)
+    assert text == "a an" + generator.tokenizer.decode([step.chosen.id for step in steps])
+    assert text.startswith("a an" + "".join(step.text for step in steps))
+    first = steps[0]
+    ids = generator.tokenizer.encode("a an")
+    row = [1, *ids] if generator.lines else [*generator.tokenizer.encode("\n"), *ids]
+    with torch.inference_mode():
+        window = torch.tensor([row])
+        wanted = generator.network(window[:, :0], window)[0, -1].softmax(-1)
+    assert first.chosen.probability == pytest.approx(float(wanted[first.chosen.id]), abs=1e-5)
+    others = wanted.argsort(descending=True).tolist()
+    others.remove(first.chosen.id)
+    assert [one.id for one in first.runners_up] == others[:5]
+
+
+def test_a_prefix_of_what_the_seed_writes_changes_nothing(untrained) -> None:
+    generator = TextGenerator.load(untrained, engine="torch")
+    free = list(generator.steps("a", 30, seed=3))
+    ids = [step.chosen.id for step in free]
+    again = list(generator.steps("a", 30, seed=3, prefix=ids[:15]))
+    assert [step.chosen.id for step in again] == ids
+    assert [step.forced for step in again] == [number < 15 for number in range(len(ids))]
+    other = free[1].runners_up[2].id
+    forced = list(generator.steps("a", 30, seed=3, prefix=[ids[0], other]))
+    assert forced[0].chosen == free[0].chosen
+    assert forced[1].chosen == free[1].runners_up[2]
+    with pytest.raises(InputError, match="the vocabulary has"):
+        next(generator.steps("a", 30, prefix=[10**6]))

@@ -22,7 +22,7 @@ from transduce.errors import InputError
 from transduce.model import Transformer
 from transduce.search import Search
 from transduce.tokenizer import MarianTokenizer, Tokenizer, TokenizerLike
-from transduce.translate.attention import Attention
+from transduce.translate.attention import Attention, join_words, word_starts
 from transduce.translate.options import TranslateOptions
 
 TEXTS = [source for source, _ in pairs(6)]
@@ -47,7 +47,7 @@ def test_the_examples_of_the_packages_help_are_true() -> None:
 
 def test_tab_completion_offers_the_public_names_alone() -> None:
     public = {name for name in dir(transduce) if not name.startswith("_")}
-    assert public == {"ModelConfig", "Search", "Transformer", "Translator", "load"}
+    assert public == {"ModelConfig", "Search", "Transformer", "Translator", "attention", "load"}
     assert public | {"__version__"} == set(transduce.__all__)
 
 
@@ -193,6 +193,21 @@ def test_attention_by_word_sums_keys_and_averages_queries() -> None:
     assert merged.cross[:, :, 1, 2] == pytest.approx(cross[:, :, 1:, 3:6].sum(-1).mean(-1))
 
 
+@pytest.mark.parametrize(
+    ("pieces", "words"),
+    [
+        ("▁“ W here ’ s ▁it ?! </s>", "“ Where’s it ?! </s>"),
+        ("▁ “ A ” ▁... ▁ <0xC3> <0xBC> </s>", "“ A ” ... ü </s>"),
+        ("▁( a , b ) </s>", "( a,b ) </s>"),
+        ("</s>", "</s>"),
+    ],
+)
+def test_punctuation_around_a_word_is_a_word_of_its_own(pieces, words) -> None:
+    tokens = tuple(pieces.split(" "))
+    starts = word_starts(tokens, special=len(tokens) - 1)
+    assert join_words(tokens, starts) == tuple(words.split(" "))
+
+
 def test_attention_to_nothing_or_to_too_much_gets_a_sentence(translator) -> None:
     with pytest.raises(InputError, match=r"^attention needs a text that is not blank$"):
         translator.attention("  ")
@@ -286,7 +301,7 @@ def test_attention_and_load_work_without_matplotlib() -> None:
         "import sys; sys.modules['matplotlib'] = None; import transduce\n"
         "print(transduce.Translator.load().attention('Good morning.').by_word().source)"
     )
-    assert python(code).stdout == "('Good', 'morning.', '</s>')\n"
+    assert python(code).stdout == "('Good', 'morning', '.', '</s>')\n"
 
 
 def test_the_transformer_is_the_one_of_the_model() -> None:

@@ -235,7 +235,7 @@ def test_a_task_with_one_side_is_stored_and_filtered(tmp_path, tokenizer) -> Non
     lines = [("a dog",), ("",), ("ein Hund",), ("a dog",)]
     store = build_store(lines, tokenizer, tmp_path / "corpus", 50, sides=["text"])
     assert [tokenizer.decode(store.sides["text"][i]) for i in range(2)] == ["a dog", "ein Hund"]
-    assert str(store.tally) == "4 pairs read, 2 kept; dropped: 1 empty, 1 duplicate"
+    assert str(store.tally) == "4 examples read, 2 kept; dropped: 1 empty, 1 duplicate"
     assert len(store.lengths) == 1
 
 

@@ -77,9 +77,17 @@ class Terminal:
         command = [sys.executable, *program, *map(str, words)]
         streams = {"stdin": terminal, "stderr": terminal, "stdout": stdout or terminal}
         env = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-        self.process = subprocess.Popen(command, env=env, start_new_session=True, **streams)
+        self.process = subprocess.Popen(
+            command,
+            env=env,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            ),  # ignored by `pytest &`
+            **streams,
+        )
         os.close(terminal)
-        self.shown = ""
+        self.shown = self.raw = ""
 
     def read_until(self, pattern: str | None = None) -> str:
         """What is shown, up to the pattern or the end of the process, without escape sequences."""
@@ -90,7 +98,8 @@ class Terminal:
                     some = os.read(self._screen, 2**16)
                 except OSError:  # the process has ended
                     break
-                self.shown += re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", some.decode("utf-8", "replace"))
+                self.raw += (text := some.decode("utf-8", "replace"))
+                self.shown += re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", text)
             elif self.process.poll() is not None:
                 break
         if pattern and not re.search(pattern, self.shown):
@@ -136,10 +145,8 @@ def test_an_interrupted_translation_stops_at_once_and_the_same_command_continues
     assert time.monotonic() - pressed < 2
     done = target.with_name("out.partial").read_text("utf-8").count("\n")
     assert 0 < done < 150
-    last = terminal.shown.strip().split("\n")[-1]
-    assert last.replace("\r", "") == (
-        f"stopped; {done:,} finished lines are in {target}.partial: the same command continues"
-    )
+    last = f"stopped; {done:,} finished lines are in {target}.partial: the same command continues"
+    assert " ".join(terminal.shown.split()).endswith(last)
     for other, difference in (
         (["--beam", 4], "--beam 1, not 4"),
         (["--json"], "--json off, not on"),
@@ -266,3 +273,21 @@ def test_a_chunk_grows_to_what_takes_the_time_and_shrinks_again(monkeypatch) -> 
     assert [seconds() for _ in range(6)][-1] == pytest.approx(3.0, rel=0.1)
     speed = 500.0
     assert [seconds() for _ in range(8)][-1] == pytest.approx(3.0, rel=0.1)
+
+
+def test_a_message_on_a_terminal_is_broken_between_words() -> None:
+    terminal = Terminal("translate", "--model", "no where " * 20, "Hello.")
+    assert terminal.end() == 2
+    rows = terminal.shown.replace("\r", "").rstrip("\n").split("\n")
+    assert len(rows) > 1
+    assert all(len(row) <= 80 for row in rows)
+    assert "no model directory" in " ".join(rows)
+    assert all(row.endswith(("no", "where")) for row in rows)
+
+
+def test_a_message_does_not_leave_the_bar_on_the_terminal(tmp_path) -> None:
+    (tmp_path / "brief").write_text("Guten Morgen, wie geht es dir?\nWir haben keine Zeit.\n")
+    terminal = Terminal("translate", "--input", str(tmp_path / "brief"))
+    assert terminal.end() == 0
+    before, _, _ = terminal.raw.partition("the text is German")
+    assert "translating" not in before.rpartition("\x1b[2K")[2], "the line of the bar is cleared"

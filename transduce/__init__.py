@@ -16,9 +16,11 @@
 
 >>> attention = translator.attention("Good morning.").by_word()
 >>> attention.target, attention.source
-(('<s>', 'Guten', 'Morgen!'), ('Good', 'morning.', '</s>'))
+(('<s>', 'Guten', 'Morgen', '!'), ('Good', 'morning', '.', '</s>'))
 >>> attention.cross[-1, 0].shape  # last layer, first head
-(3, 3)
+(4, 4)
+
+`attention(model, source, target)` is the same for a model of any kind.
 
 3. Compute with a network, a trained or a new one:
 
@@ -39,6 +41,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transduce.attend.reader import attention
     from transduce.config import ModelConfig
     from transduce.model import Transformer
     from transduce.search import Search
@@ -47,7 +50,15 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["ModelConfig", "Search", "Transformer", "Translator", "__version__", "load"]
+__all__ = [
+    "ModelConfig",
+    "Search",
+    "Transformer",
+    "Translator",
+    "__version__",
+    "attention",
+    "load",
+]
 
 # Imported on first use: `transduce --help` need not wait for torch, nor translating have it.
 _EXPORTS = {
@@ -55,6 +66,7 @@ _EXPORTS = {
     "Search": "transduce.search",
     "Transformer": "transduce.model",
     "Translator": "transduce.translate.translator",
+    "attention": "transduce.attend.reader",
     "load": "transduce.translate.loading",
 }
 

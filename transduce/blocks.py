@@ -24,6 +24,10 @@ class Blocks(Store):
             )
         self.lengths = (np.broadcast_to(np.int32(length), (count,)),)
 
+    @property
+    def noun(self) -> str:
+        return "block"
+
     def __len__(self) -> int:
         """The number of blocks that do not overlap."""
         return -(-len(self.lengths[0]) // self.length)

@@ -13,6 +13,14 @@ EXTRAS = {
     "matplotlib": "figures",
     "transformers": "huggingface",
     "huggingface_hub": "huggingface",
+    "ray": "ray",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "httptools": "serve",
+    "python_multipart": "serve",
+    "prometheus_client": "serve",
+    "limits": "serve",
+    "py3langid": "serve",
 }
 
 

@@ -1,23 +1,69 @@
 """Text from a language model: sampling a continuation, and scoring a given text."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transduce.directory import ModelDirectory
 from transduce.engines.router import convert, find_converted, torch_device
-from transduce.errors import ModelError
+from transduce.errors import InputError, ModelError
 from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Sampling
+from transduce.tokenizer import TokenizerLike
 
 if TYPE_CHECKING:
     from transduce.model import LanguageModel
 
 Ids = Sequence[int]
+Drawn = Iterator[tuple[int, Any]]  # tokens, each with the logits it was sampled from, by torch
+Draw = Callable[[Ids, int], Drawn]  # from a context, at most so many
 
 KIND = "lm"
 STREAM, LINES = "lm", "lm-lines"  # the tasks that language models are trained for
+RUNNERS_UP = 5
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A token that could be next, with its probability at temperature 1."""
+
+    id: int
+    token: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A token that was written."""
+
+    chosen: Choice
+    text: str  # that it adds; empty if a character has bytes still to come
+    runners_up: tuple[Choice, ...]  # the likeliest others
+    forced: bool  # given by the caller, not sampled
+
+
+class TextDecoder:
+    """The text of tokens as they come; a character is given when all of its bytes have come."""
+
+    def __init__(self, tokenizer: TokenizerLike) -> None:
+        self.tokenizer = tokenizer
+        self._ids: list[int] = []
+        self._written = 0  # characters
+
+    def add(self, token: int) -> str:
+        self._ids.append(token)
+        text = self.tokenizer.decode(self._ids)
+        return "" if text.endswith("\ufffd") else self._new(text)
+
+    def rest(self) -> str:
+        """What is left at the end: a character that was not finished."""
+        return self._new(self.tokenizer.decode(self._ids))
+
+    def _new(self, text: str) -> str:
+        start, self._written = self._written, len(text)
+        return text[start:]
 
 
 class TextGenerator:
@@ -74,35 +120,64 @@ class TextGenerator:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling | None = None, seed: int = 1
     ) -> Iterator[str]:
         """The continuation of a prompt, in parts as they are sampled."""
-        sampled: list[int] = []
-        written = ""
+        decoder = TextDecoder(self.tokenizer)
         for token in self.ids(self._context(prompt), tokens, sampling or Sampling(), seed):
-            sampled.append(token)
-            text = self.tokenizer.decode(sampled)
-            if text.endswith("\ufffd"):  # a character of which some bytes are still to come
-                continue
-            yield text[len(written) :]
-            written = text
-        if written != (text := self.tokenizer.decode(sampled)):
-            yield text[len(written) :]
+            if text := decoder.add(token):
+                yield text
+        if text := decoder.rest():
+            yield text
+
+    def steps(
+        self,
+        prompt: str = "",
+        tokens: int = 200,
+        sampling: Sampling | None = None,
+        seed: int = 1,
+        prefix: Ids = (),
+    ) -> Iterator[Step]:
+        """The tokens of the continuation with their runners-up, by torch; EOS of a line is one.
+
+        The continuation begins with the ids of `prefix`. They use up the random numbers of their
+        steps, so that a prefix of what the same seed samples changes nothing.
+        """
+        names = self.tokenizer.target_vocabulary
+        for one in prefix:
+            if not 0 <= one < len(names):
+                raise InputError(f"token {one}: the vocabulary has {len(names):,}, counted from 0")
+        draw, decoder = (
+            self._torch(sampling or Sampling(), seed, prefix),
+            TextDecoder(self.tokenizer),
+        )
+        drawn = self._drawn(self._context(prompt), tokens, draw)
+        for number, (token, logits) in enumerate(drawn):
+            probabilities = logits.softmax(-1)
+            likeliest = probabilities.topk(min(RUNNERS_UP + 1, len(names))).indices.tolist()
+            others = [one for one in likeliest if one != token][:RUNNERS_UP]
+            choices = [Choice(i, names[i], float(probabilities[i])) for i in (token, *others)]
+            yield Step(choices[0], decoder.add(token), tuple(choices[1:]), number < len(prefix))
 
     def ids(self, context: Ids, tokens: int, sampling: Sampling, seed: int) -> Iterator[int]:
         """Sampled tokens; a line ends with EOS, which is not among them.
 
         When the positions of the model are used up, the last half of the text is its new context.
         """
-        text = list(context)
         draw = self._ctranslate2(sampling, seed) if self.converted else self._torch(sampling, seed)
-        left = tokens
+        for token, _ in self._drawn(context, tokens, draw):
+            if token != self.config.eos_id or not self.lines:
+                yield token
+
+    def _drawn(self, context: Ids, tokens: int, draw: Draw) -> Drawn:
+        """At most so many tokens, in windows; EOS is the last of a line."""
+        text, left = list(context), tokens
         while left > 0:
             text = text[-self._context_length :]
             room = min(left, self._positions - len(text))
-            for token in draw(text, room):
+            for token, logits in draw(text, room):
+                yield token, logits
                 if token == self.config.eos_id and self.lines:
                     return
                 text.append(token)
                 left -= 1
-                yield token
 
     def score(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """The log-probability of each token of each text, by torch.
@@ -149,25 +224,26 @@ class TextGenerator:
             self._network = network
         return self._network
 
-    def _torch(self, sampling: Sampling, seed: int) -> Callable[[Ids, int], Iterator[int]]:
+    def _torch(self, sampling: Sampling, seed: int, prefix: Ids = ()) -> Draw:
         import torch
 
         from transduce.search.sampling import sampled
 
-        network, choose = self.network, sampled(sampling, [seed])
+        network, choose, forced = self.network, sampled(sampling, [seed]), iter(prefix)
 
-        def draw(context: Ids, count: int) -> Iterator[int]:
+        def draw(context: Ids, count: int) -> Drawn:
             ids, state = torch.tensor([list(context)], device=network.device), None
             for _ in range(count):
                 with torch.inference_mode():
                     states, state = network.decode(ids, state)
-                    token, _ = choose(network.output(states[:, -1]).float(), 1, [0])
-                ids = token
-                yield int(token)
+                    logits = network.output(states[:, -1]).float()
+                    ids, _ = choose(logits, 1, [0])
+                    ids.fill_(next(forced, int(ids)))
+                yield int(ids), logits[0]
 
         return draw
 
-    def _ctranslate2(self, sampling: Sampling, seed: int) -> Callable[[Ids, int], Iterator[int]]:
+    def _ctranslate2(self, sampling: Sampling, seed: int) -> Draw:
         """A generator of CTranslate2 with a worker of its own: the seed is that of a worker."""
         import ctranslate2
 
@@ -180,7 +256,7 @@ class TextGenerator:
         )
         greedy = sampling.temperature == 0
 
-        def draw(context: Ids, count: int) -> Iterator[int]:
+        def draw(context: Ids, count: int) -> Drawn:
             for step in generator.generate_tokens(
                 [names[i] for i in context],
                 max_length=count,
@@ -188,7 +264,7 @@ class TextGenerator:
                 sampling_topp=sampling.top_p,
                 sampling_temperature=sampling.temperature or 1.0,
             ):
-                yield int(step.token_id)
+                yield int(step.token_id), None
 
         return draw
 

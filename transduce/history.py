@@ -11,7 +11,7 @@ from transduce.corpus.filters import Reason, Tally
 from transduce.directory import read_json, verify_checksums
 from transduce.errors import ConfigError, InputError, ModelError
 from transduce.log import plural
-from transduce.store import Store
+from transduce.store import Store, noun_of
 from transduce.table import render_list
 from transduce.tasks import TASKS
 from transduce.train.progress import clock
@@ -198,7 +198,8 @@ def _described(corpus: dict[str, Any] | None) -> list[str]:
         for key, count in corpus.items()
         if key.endswith("_tokens")
     ]
-    return [str(Tally(corpus["read"], Counter(corpus["dropped"]))), ", ".join(tokens)]
+    tally = Tally(corpus["read"], Counter(corpus["dropped"]), noun_of(len(tokens)))
+    return [str(tally), ", ".join(tokens)]
 
 
 def _scored(history: History) -> list[str]:
@@ -214,6 +215,11 @@ def _scored(history: History) -> list[str]:
                 for metric in task.metrics
                 if entry.get(metric.name) is not None
             ]
-            where = "averaged" if name == "model" else f"step {entry['step']:,}"
+            where = f"step {entry['step']:,}" if name != "model" else _origin(entry)
             lines.append(f"{name:<5}  {'  '.join(parts)}  ({where})")
     return lines
+
+
+def _origin(final: Entry) -> str:
+    """Which weights the model has: an average of checkpoints or a single one."""
+    return str(final.get("what", "averaged")).partition(", better")[0]

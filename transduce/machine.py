@@ -22,7 +22,10 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # of glibc's malloc.h
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """The number of cores that this process may use; TRANSDUCE_CORES, if it is set."""
+    given = os.environ.get("TRANSDUCE_CORES", "")
+    if given.isdecimal() and int(given):
+        return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

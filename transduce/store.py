@@ -144,7 +144,16 @@ class Store:
     @property
     def tally(self) -> Tally:
         """How many examples were read, and how many were dropped and why."""
-        return Tally(self.meta.read, Counter(self.meta.dropped))
+        return Tally(self.meta.read, Counter(self.meta.dropped), self.noun)
+
+    @property
+    def noun(self) -> str:
+        """What an example is called: those of a language model have one side only."""
+        return noun_of(len(self.meta.tokens))
+
+
+def noun_of(sides: int) -> str:
+    return "pair" if sides > 1 else "example"
 
 
 class DamageError(ValueError):

@@ -44,7 +44,7 @@ def warnings_of(found: Preflight) -> list[str]:
         if dropped > MUCH * survey.read:
             warnings.append(f"{dropped:,} of {survey.read:,} {name} pairs would be dropped")
         warnings += [f"{name} data: {line.warning}" for line in survey.unusual if line.warning]
-    vocabulary, timing = found.vocabulary, found.timing
+    vocabulary = found.vocabulary
     if 2 * vocabulary.rare > vocabulary.size:
         warnings.append(
             f"{vocabulary.rare:,} of the {vocabulary.size:,} tokens are seen fewer than {RARE} "
@@ -56,16 +56,20 @@ def warnings_of(found: Preflight) -> list[str]:
         warnings.append(
             f"{found.batching.steps:,} steps see only {100 * epochs:.0f} % of the training data"
         )
-    peak = found.network.memory.estimated_peak
+    return warnings + _of_memory(found)
+
+
+def _of_memory(found: Preflight) -> list[str]:
+    timing, here = found.timing, memory()
+    peak = found.network.memory.estimated_peak if found.network else 0
     if timing and timing.peak_memory:
         peak = timing.peak_memory
-    here = memory()
-    if (timing is None or timing.device == "cpu") and peak > 0.9 * here:
-        warnings.append(
-            f"training would take about {peak / 2**30:.1f} GiB of memory, and this machine has "
-            f"{here / 2**30:.1f}: halve train.tokens_per_batch and double train.accumulate"
-        )
-    return warnings
+    if (timing and timing.device != "cpu") or peak <= 0.9 * here:
+        return []
+    return [
+        f"training would take about {peak / 2**30:.1f} GiB of memory, and this machine has "
+        f"{here / 2**30:.1f}: halve train.tokens_per_batch and double train.accumulate"
+    ]
 
 
 def warnings_of_settings(settings: TrainConfig) -> list[str]:

@@ -1,9 +1,10 @@
 """Everything that training would do but train: the same settings, files, filters and batches."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from transduce.batches import target_tokens
 from transduce.check.overlap import HeldOut, Overlap
-from transduce.check.sizes import Epoch, NetworkSize, plan_of, sizes_of
+from transduce.check.sizes import Epoch, NetworkSize, epoch_of, plan_of, sizes_of
 from transduce.check.text import Places, Survey, survey
 from transduce.check.timing import Timing, is_busy, time_steps
 from transduce.check.vocabulary import Vocabulary, vocabulary_of
@@ -13,6 +14,7 @@ from transduce.corpus.pair import Pair
 from transduce.corpus.text import Text
 from transduce.log import silent
 from transduce.machine import keep_memory, matmul_peak
+from transduce.shapes import parameter_count, parameter_shapes
 from transduce.store import build_store
 from transduce.tasks import TRANSLATION
 from transduce.train.inputs import Inputs, write_text
@@ -21,6 +23,7 @@ from transduce.train.processes import join
 from transduce.train.run import Run, with_vocabulary
 
 NO_RULES = Rules(max_ratio=None, drop_identical=False, drop_duplicates=False)
+QUICK = 1e14  # operations of a training; any machine does them within hours
 ANY_LENGTH = 10**6  # tokens: test data is only translated, so nothing is dropped for its length
 
 
@@ -42,7 +45,7 @@ class Preflight:
     overlaps: dict[str, Overlap]
     vocabulary: Vocabulary
     batching: Epoch
-    network: NetworkSize
+    network: NetworkSize | None  # None if it is not measured
     timing: Timing | None
     operations: Operations
 
@@ -58,30 +61,6 @@ def check(
     if inputs.builtin:
         test = test or Text((run.builtin("test"),))
     data = prepare(run, config.data, inputs, notes.append, progress)
-    return _measure(run, config, inputs, test, data, notes, timed, busy, progress)
-
-
-def review(
-    run: Run, config: Config, inputs: Inputs, data: Prepared, progress: Progress
-) -> Preflight:
-    """The same of a run whose data is prepared and which is about to be trained; not timed."""
-    found = _measure(run, config, inputs, None, data, [], False, False, progress)
-    best = matmul_peak(repeat=2)
-    hours = found.operations.counted / best / 3600
-    return replace(found, operations=replace(found.operations, least_hours=hours))
-
-
-def _measure(
-    run: Run,
-    config: Config,
-    inputs: Inputs,
-    test: Text | None,
-    data: Prepared,
-    notes: list[str],
-    timed: bool,
-    busy: bool,
-    progress: Progress,
-) -> Preflight:
     config = with_vocabulary(config, data.tokenizer)
     train = data.segmentations[0]
     plan = plan_of(train, config.train)
@@ -98,6 +77,30 @@ def _measure(
         by_time=3600 * timing.hours * timing.machine_flops if timing else None,
     )
     return Preflight(config, corpora, overlaps, vocabulary, batching, network, timing, operations)
+
+
+def review(
+    run: Run, config: Config, inputs: Inputs, data: Prepared, progress: Progress
+) -> Preflight:
+    """The same of a run whose data is prepared and which is about to be trained; not timed.
+
+    Of a run that any machine trains in a while, memory and time are not estimated, which would
+    take longer than the rest.
+    """
+    config = with_vocabulary(config, data.tokenizer)
+    train = data.segmentations[0]
+    plan = plan_of(train, config.train)
+    parameters = parameter_count(parameter_shapes(config.model))
+    tokens = sum(target_tokens(train, batch) for batch in plan.batches)
+    batching, network = epoch_of(plan, train, config.train, 6.0 * parameters * tokens), None
+    operations = Operations(batching.operations * config.train.steps, None)
+    if operations.counted > QUICK:
+        batching, network = sizes_of(config, plan, train)
+        counted = batching.operations * config.train.steps
+        operations = Operations(counted, None, counted / matmul_peak(repeat=2) / 3600)
+    corpora, overlaps = _check_text(run, inputs, None, data, progress)
+    vocabulary = vocabulary_of(config.data, data, [])
+    return Preflight(config, corpora, overlaps, vocabulary, batching, network, None, operations)
 
 
 def _check_text(

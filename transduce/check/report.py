@@ -161,6 +161,7 @@ def _overlap(preflight: Preflight) -> str:
 
 def _network(preflight: Preflight) -> dict[str, list[str]]:
     vocabulary, epoch, network = preflight.vocabulary, preflight.batching, preflight.network
+    assert network
     settings, model = preflight.settings.train, preflight.settings.model
     asked = f", not {vocabulary.asked:,}: all that the corpus supports"
     return {
@@ -189,6 +190,7 @@ def _network(preflight: Preflight) -> dict[str, list[str]]:
 
 def _cost(preflight: Preflight) -> dict[str, list[str]]:
     """Memory, disk, time and operations."""
+    assert preflight.network
     memory, timing, operations = preflight.network.memory, preflight.timing, preflight.operations
     peak = f"about {size(memory.estimated_peak)} at most, estimated"
     if timing and timing.peak_memory:

@@ -73,24 +73,31 @@ class NetworkSize:
     memory: Memory
 
 
-def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSize]:
-    """Of the real modules, on the meta device: shapes without memory or time."""
-    # packing a sequence for an LSTM reads its lengths
-    with torch.device("cpu" if config.model.kind == "recurrent" else "meta"):
-        network = build_network(config.model).train()
-    settings, count, rows = config.train, len(plan.batches), np.concatenate(plan.batches)
-    epoch = Epoch(
+def epoch_of(plan: Plan, store: Store, settings: TrainConfig, operations: float) -> Epoch:
+    """What an epoch is; `operations` are those of all its sentences."""
+    count, rows = len(plan.batches), np.concatenate(plan.batches)
+    return Epoch(
         batches=count,
         sentences=len(rows) / count,
         source_tokens=int(store.lengths[0][rows].sum()) / count,
         target_tokens=sum(target_tokens(store, batch) for batch in plan.batches) / count,
         parts=plan.parts,
         padding=padding(plan.micro_batches, store.lengths),
-        operations=network.operations(store.lengths[0][rows], store.lengths[-1][rows]) / count,
+        operations=operations / count,
         steps=settings.steps,
         epochs=settings.steps / count,
         checkpoints=math.ceil(settings.steps / settings.checkpoint_steps),
     )
+
+
+def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSize]:
+    """Of the real modules, on the meta device: shapes without memory or time."""
+    # packing a sequence for an LSTM reads its lengths
+    with torch.device("cpu" if config.model.kind == "recurrent" else "meta"):
+        network = build_network(config.model).train()
+    settings, rows = config.train, np.concatenate(plan.batches)
+    operations = network.operations(store.lengths[0][rows], store.lengths[-1][rows])
+    epoch = epoch_of(plan, store, settings, float(operations))
     weights = 4 * count_parameters(network)
     average = weights if settings.ema else 0
     largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))

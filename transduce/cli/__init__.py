@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from transduce.errors import EXTRAS, UserError
+from transduce.log import folded
 
 # In the order of the help text.
 VERBS = {
@@ -24,9 +25,11 @@ VERBS = {
     "score": "transduce.cli.score",
     "evaluate": "transduce.cli.evaluate",
     "average": "transduce.cli.average",
+    "attend": "transduce.cli.attend",
     "explain": "transduce.cli.explain",
     "parse": "transduce.cli.parse",
     "evalb": "transduce.cli.evalb",
+    "serve": "transduce.cli.serve",
     "info": "transduce.cli.info",
     "import": "transduce.cli.exchange",
     "export": "transduce.cli.exchange",
@@ -161,7 +164,7 @@ def _words(args: Sequence[str] | None = None, *_: Any, **__: Any) -> Sequence[st
 
 def _complain(sentence: str) -> None:
     words = (w if len(w) <= LONGEST_WORD else f"{w[:100]}…{w[-20:]}" for w in sentence.split())
-    click.echo("transduce: " + " ".join(words), err=True)
+    click.echo(folded("transduce: " + " ".join(words), sys.stderr), err=True)
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from transduce.cli.options import PATH, log, model_option
 from transduce.errors import ModelError
+
+if TYPE_CHECKING:
+    from transduce.directory import ModelDirectory
+    from transduce.log import Log
 
 
 @click.command("import", short_help="Convert another toolkit's checkpoint to a model directory.")
@@ -31,7 +36,7 @@ def import_command(source: str, directory: Path, out: Path) -> None:
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["ctranslate2", "huggingface"]),
+    type=click.Choice(["ctranslate2", "huggingface", "argos"]),
     required=True,
     help="The toolkit.",
 )
@@ -45,11 +50,15 @@ def import_command(source: str, directory: Path, out: Path) -> None:
 def export_command(target: str, out: Path, model: str | None, sentences: Path | None) -> None:
     """Convert a model for another toolkit; nothing is written if its results differ.
 
-    OUT gets a README.md with the Python code that translates with it.
+    OUT is a directory, or with --to argos a file OUT.argosmodel for Argos Translate and
+    LibreTranslate. It has a README.md with the Python code that translates with it.
     """
     from transduce.model_names import model_path
 
-    _require_empty(out)
+    if target == "argos":
+        _require_package_name(out)
+    else:
+        _require_empty(out)
     EXPORTS[target](model_path(model, log=log), out, sentences)
 
 
@@ -74,27 +83,49 @@ def _export_huggingface(model: Path, out: Path, sentences: Path | None) -> None:
 
 
 def _export_ctranslate2(model: Path, out: Path, sentences: Path | None) -> None:
+    from transduce.exchange.ctranslate2 import export_ctranslate2
+
+    _export_with(export_ctranslate2, model, out, sentences)
+
+
+def _export_argos(model: Path, out: Path, sentences: Path | None) -> None:
+    from transduce.exchange.argos import export_argos
+
+    _export_with(export_argos, model, out, sentences)
+
+
+def _export_with(
+    export: Callable[["ModelDirectory", Path, list[str], "Log"], None],
+    model: Path,
+    out: Path,
+    sentences: Path | None,
+) -> None:
     from transduce.corpus.reading import read_lines
     from transduce.directory import ModelDirectory
-    from transduce.exchange.ctranslate2 import export_ctranslate2
     from transduce.exchange.huggingface_comparison import SENTENCES
 
     directory = ModelDirectory.open(model)
     directory.require_task("translation")
-    export_ctranslate2(
-        directory,
-        out,
-        list(read_lines(sentences)) if sentences else SENTENCES,
-        lambda message: log(f"{out}: exported; {message}"),
-    )
+    compared = list(read_lines(sentences)) if sentences else list(SENTENCES)
+    export(directory, out, compared, lambda message: log(f"{out}: exported; {message}"))
 
 
 EXPORTS: dict[str, Callable[[Path, Path, Path | None], None]] = {
     "ctranslate2": _export_ctranslate2,
     "huggingface": _export_huggingface,
+    "argos": _export_argos,
 }
 
 
 def _require_empty(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out} is not empty: name a new directory")
+
+
+def _require_package_name(out: Path) -> None:
+    if out.suffix != ".argosmodel":
+        raise ModelError(
+            f"a package of Argos Translate ends in .argosmodel: name it {out}.argosmodel"
+        )
+    if out.exists():
+        raise ModelError(f"{out} exists: name a new file")

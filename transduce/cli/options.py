@@ -3,12 +3,15 @@
 import errno
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from transduce.log import folded
 
 if TYPE_CHECKING:
     from transduce.config import Config
@@ -83,7 +86,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 def log(message: str) -> None:
     """Prints a message for people, on stderr."""
-    click.echo(message, err=True)
+    click.echo(folded(message, sys.stderr), err=True)
 
 
 def open_translator(

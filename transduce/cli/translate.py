@@ -1,20 +1,18 @@
 """`transduce translate`: text to text."""
 
-import os
+import re
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
 from transduce.cli.options import (
     PATH,
+    NewFile,
     as_json,
     at_least_one,
     decoding,
@@ -23,33 +21,44 @@ from transduce.cli.options import (
     sampling,
     searching,
 )
+from transduce.cli.translate_job import (
+    Job,
+    translate_html_documents,
+    translate_lines,
+    translate_shard,
+)
 from transduce.errors import InputError
 
 SENTENCES = {"auto": None, "on": True, "off": False}
 
 if TYPE_CHECKING:
-    from transduce.translate.join import Translation
-    from transduce.translate.lines import Pace
-    from transduce.translate.options import TranslateOptions
-    from transduce.translate.output import Mode, OutputFile
+    from transduce.translate.output import Mode
     from transduce.translate.translator import Translator
 
 
-class SentencesCommand(click.Command):
-    """Lets --sentences stand without a value, for "on"."""
+# options that may stand without a value: what a value looks like, and which is meant
+OPTIONAL = {
+    "--sentences": ("|".join(SENTENCES), "on"),
+    "--ray": (r"auto|local|(?:ray://)?[\w.-]+:\d+", "local"),
+}
+
+
+class TranslateCommand(click.Command):
+    """Lets --sentences and --ray stand without a value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
         for word, following in zip_longest(args, args[1:], fillvalue=""):
             spread.append(word)
-            if word == "--sentences" and following not in SENTENCES and "--" not in spread:
-                spread.append("on")
+            value, meant = OPTIONAL.get(word, ("", ""))
+            if meant and "--" not in spread and not re.fullmatch(value, following):
+                spread.append(meant)
         return super().parse_args(ctx, spread)
 
 
 @click.command(
     "translate",
-    cls=SentencesCommand,
+    cls=TranslateCommand,
     short_help="Translate text: arguments, standard input, or a file.",
 )
 @click.argument("text", nargs=-1)
@@ -70,6 +79,31 @@ class SentencesCommand(click.Command):
     "--resume",
     is_flag=True,
     help="Continue also a complete --output, for an input that has grown.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "html"]),
+    default="text",
+    show_default=True,
+    help="html: translate the text of an HTML document; its tags stay with their words.",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Translate only the Ith of N parts of --input, to OUTPUT.I-of-N.",
+)
+@click.option(
+    "--merge",
+    type=NewFile(),
+    metavar="OUTPUT",
+    help="Join the outputs of all shards to OUTPUT, if none is missing; nothing is translated.",
+)
+@click.option(
+    "--ray",
+    metavar="[ADDRESS]",
+    help="Translate on a Ray cluster, in one process per core: auto, HOST:PORT or ray://HOST:PORT; "
+    "without ADDRESS on this machine.",
 )
 @decoding
 @click.option(
@@ -101,6 +135,10 @@ def translate_command(
     output: Path | None,
     restart: bool,
     resume: bool,
+    format_: str,
+    shard: str | None,
+    merge: Path | None,
+    ray: str | None,
     model: str | tuple[str, ...] | None,
     engine: str,
     device: str,
@@ -131,13 +169,20 @@ def translate_command(
     input line, a translation and its score, separated by " ||| ". docs/output.md explains every
     field and flag.
 
+    With --format html, each TEXT or the whole input is an HTML document or a part of one.
+
     The bundled models translate short everyday sentences; they are not made for news, law or
     technical text.
     """
     from transduce.model_names import model_path
     from transduce.search import Sampling, Search
+    from transduce.translate.cluster import ModelChoice, RayTranslator, ray_translator
     from transduce.translate.options import TranslateOptions
+    from transduce.translate.shards import Part, Shard
 
+    if merge:
+        _merge(merge)
+        return
     if text and source:
         raise InputError("TEXT and --input are both given: translate one or the other")
     if resume and restart:
@@ -154,6 +199,15 @@ def translate_command(
         raise InputError("--resume needs one output line per input line: with --n-best, add --json")
     if alignments and not as_json:
         raise InputError("--alignments are a field of the JSON output: add --json")
+    if format_ == "html":
+        lines_only = {"--json": as_json, "--n-best": n_best > 1, "--paragraphs": paragraphs}
+        lines_only |= {"--resume": resume, "--prefix": bool(prefix), "--shard": bool(shard)}
+        for option, given in lines_only.items():
+            if given:
+                raise InputError(f"{option} is for lines of text: leave it or --format html out")
+    if shard:
+        Shard.parse(shard)
+        _check_shard(source, output, resume, paragraphs, n_best > 1 and not as_json)
     options = TranslateOptions(
         Search(
             beam=1 if sample else beam,
@@ -176,118 +230,70 @@ def translate_command(
     if isinstance(model, tuple):
         if to is not None:
             raise InputError("--to chooses a bundled model: leave out --to or --model")
-        translator = open_translator(model, engine, device, compute)
+        chosen: Path | tuple[str, ...] = model
     else:
-        translator = open_translator(model_path(model, to, log), engine, device, compute)
-    settings = {
-        "model": translator.fingerprint,
-        "engine": f"{translator.engine.name} {translator.engine.compute}",
-        "--beam": str(beam),
-        "--alpha": str(alpha),
-        "--penalty": penalty,
-        "--n-best": str(n_best),
-        "--sample": f"{temperature} {top_k} {top_p} {seed}" if sample else "off",
-        "--prefix": repr(prefix),
-        "--sentences": sentences,
-        "--paragraphs": _on(paragraphs),
-        "--alignments": _on(alignments),
-        "--json": _on(as_json),
-    }
-    mode: Mode = "restart" if restart else "resume" if resume else "continue"
-    unasked = model is None and to is None
-    job = Job(text, source, output, mode, settings, options, paragraphs, as_json, unasked)
-    _translate(translator, job)
+        chosen = model_path(model, to, log)
+    with ExitStack() as stack:
+        translator: Translator | RayTranslator
+        if ray:
+            choice = ModelChoice(model, to, engine, device, compute)
+            translator = stack.enter_context(ray_translator(ray, choice, log))
+        else:
+            translator = open_translator(chosen, engine, device, compute)
+        settings = {
+            "model": translator.fingerprint,
+            "engine": f"{translator.engine.name} {translator.engine.compute}",
+            "--beam": str(beam),
+            "--alpha": str(alpha),
+            "--penalty": penalty,
+            "--n-best": str(n_best),
+            "--sample": f"{temperature} {top_k} {top_p} {seed}" if sample else "off",
+            "--prefix": repr(prefix),
+            "--sentences": sentences,
+            "--paragraphs": _on(paragraphs),
+            "--alignments": _on(alignments),
+            "--json": _on(as_json),
+        }
+        mode: Mode = "restart" if restart else "resume" if resume else "continue"
+        unasked = model is None and to is None
+        job = Job(text, source, output, mode, settings, options, paragraphs, as_json, unasked)
+        if isinstance(translator, RayTranslator):
+            job = replace(job, processes=len(translator.workers))
+        if format_ == "html":
+            translate_html_documents(translator, job)
+        elif shard and source and output:
+            part = Part.of(Shard.parse(shard), source)
+            settings["--shard"] = str(part)
+            translate_shard(translator, replace(job, part=part, output=part.shard.output(output)))
+        else:
+            if source and source.suffix.lower() in (".html", ".htm"):
+                log(f"{source} is translated line by line: add --format html to keep its tags")
+            translate_lines(translator, job)
 
 
-@dataclass(frozen=True)
-class Job:
-    """What to translate, where to and how."""
+def _merge(output: Path) -> None:
+    from transduce.log import plural
+    from transduce.translate.shards import merge_shards
 
-    text: tuple[str, ...]
-    source: Path | None
-    output: Path | None
-    mode: "Mode"
-    settings: dict[str, str]
-    options: "TranslateOptions"
-    paragraphs: bool
-    as_json: bool
-    unasked: bool  # neither a model nor a language was named
+    lines = merge_shards(output)
+    log(f"{output}: {plural(lines, 'line')}; the files of the shards can be removed")
 
 
-def _translate(translator: "Translator", job: Job) -> None:
-    """Translates in chunks of a few seconds; Ctrl-C ends the process at once."""
-    from transduce.model_names import bundled_hint
-    from transduce.translate.language import mostly
-    from transduce.translate.lines import Pace, chunks, count_lines
-    from transduce.translate.output import OutputFile
-    from transduce.translate.progress import Progress
-    from transduce.translate.records import output_lines, read_records, text_of, with_flag
-    from transduce.translate.translator import CHUNK
-
-    number, out, pace, unasked = 0, None, Pace(), job.unasked
-    written = partial(output_lines, options=job.options, as_json=job.as_json)
-    # in a thread, because Ctrl-C cannot interrupt a call of the engine
-    pool = ThreadPoolExecutor(1)
-
-    def outputs(records: list[dict[str, Any]]) -> list[tuple["Translation", list[str]]]:
-        texts = [text_of(record) or "" for record in records]
-        results = pool.submit(translator.results, texts, job.options).result()
-        found = [with_flag(*pair) for pair in zip(records, results, strict=True)]
-        rows = enumerate(zip(records, found, strict=True))
-        return [(result, written(number + n, record, result)) for n, (record, result) in rows]
-
-    try:
-        with ExitStack() as stack:
-            lines, ready = _lines(job.text, job.source, stack)
-            records = read_records(lines, job.as_json, job.paragraphs)
-            if job.output:
-                out = stack.enter_context(OutputFile(job.output, job.mode, job.settings))
-                if kept := out.skip(records):
-                    out.compare([line for _, some in outputs(kept) for line in some])
-                number = out.done
-            file = job.source if job.source and job.source.is_file() else None
-            total = partial(count_lines, str(file)) if file else None
-            typed = not job.text and not file and sys.stdin.isatty()
-            progress = stack.enter_context(Progress(bool(job.text), total, number, not typed))
-            counted = _counted(records, pace)
-            for some in chunks(counted, CHUNK, lambda: pace.room() and ready()):
-                if unasked and mostly("de", (text_of(record) or "" for record in some)):
-                    log(f"the text is German, but the model translates English{bundled_hint('de')}")
-                    unasked = False
-                made = outputs(some)
-                with progress.hidden():
-                    for line in (line for _, some_lines in made for line in some_lines):
-                        out.write(line) if out else click.echo(line)
-                if out:
-                    out.finish(some)
-                for record, (result, _) in zip(some, made, strict=True):
-                    number += 1
-                    progress.count(result, record["lines"][1] if job.paragraphs else number)
-                pace.end()
-    except KeyboardInterrupt:
-        _stop(job, out)
-    pool.shutdown()
-
-
-def _stop(job: Job, out: "OutputFile | None") -> NoReturn:
-    """Ends the process without waiting for the engine."""
-    if out and out.done:
-        partial_file = out.file.with_name(out.partial.name)
-        finished = f"{out.done:,} finished line{'s are' if out.done > 1 else ' is'} in"
-        log(f"stopped; {finished} {partial_file}: the same command continues")
-    elif job.source:
-        log("stopped; with --output FILE the same command would continue here")
-    with suppress(OSError):
-        sys.stdout.flush()
-    os._exit(130)
-
-
-def _counted(records: Iterator[dict[str, Any]], pace: "Pace") -> Iterator[dict[str, Any]]:
-    from transduce.translate.records import text_of
-
-    for record in records:
-        pace.add(text_of(record) or "")
-        yield record
+def _check_shard(
+    source: Path | None, output: Path | None, resume: bool, paragraphs: bool, numbered: bool
+) -> None:
+    """Raises InputError if an option cannot be used with --shard."""
+    if source is None or not output or (source.exists() and not source.is_file()):
+        raise InputError("--shard divides a file: name it with --input, and its --output")
+    for option, given in (
+        ("--paragraphs", paragraphs),
+        ("--n-best without --json", numbered),
+        ("--resume", resume),
+    ):
+        if given:
+            raise InputError(
+                f"--shard divides a file between lines: it cannot be used with {option}"
+            )
 
 
 def _on(flag: bool) -> str:
@@ -301,16 +307,3 @@ def _check_source(source: Path | None) -> None:
         raise InputError(f"{source} is a directory: give a file")
     if not source.exists():
         raise InputError(f"there is no file {source}")
-
-
-def _lines(
-    text: tuple[str, ...], source: Path | None, stack: ExitStack
-) -> tuple[Iterator[str], Callable[[], bool]]:
-    """The lines to translate, and whether the next one can be read without waiting."""
-    from transduce.corpus.reading import TextFile
-    from transduce.translate.lines import ArrivingLines, decode_lines
-
-    if text:
-        return iter(text), lambda: True
-    lines = ArrivingLines(stack.enter_context(TextFile("-" if source is None else str(source))))
-    return decode_lines(lines, log), lines.ready

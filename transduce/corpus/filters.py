@@ -34,6 +34,7 @@ class Tally:
 
     read: int = 0
     dropped: Counter[Reason] = field(default_factory=Counter)
+    noun: str = "pair"  # what an example is called
 
     @property
     def kept(self) -> int:
@@ -41,7 +42,7 @@ class Tally:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
-        kept = f"{plural(self.read, 'pair')} read, {self.kept:,} kept"
+        kept = f"{plural(self.read, self.noun)} read, {self.kept:,} kept"
         return f"{kept}; dropped: {reasons}" if reasons else kept
 
 

@@ -138,6 +138,7 @@ def training_of(run: Run, model: Path) -> dict[str, object]:
         "epochs": reached.get("epoch"),
         "target_tokens": reached.get("tokens"),
         "seconds": reached.get("seconds"),
+        "operations": reached.get("operations"),
         "weights": ModelDirectory.open(model).description.weights,
     }
 

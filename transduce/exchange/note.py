@@ -25,6 +25,11 @@ translator = ctranslate2.Translator(".")
 tokens = [{code}*source.encode("{text}", out_type=str)]
 print(target.decode(translator.translate_batch([tokens], beam_size=4)[0].hypotheses[0]))"""
 
+ARGOS = """\
+import argostranslate.package, argostranslate.translate
+argostranslate.package.install_from_path("{file}")
+print(argostranslate.translate.translate("{text}", "{source_language}", "{target_language}"))"""
+
 HUGGINGFACE = """\
 from transformers import MarianMTModel, MarianTokenizer
 tokenizer, model = (c.from_pretrained(".") for c in (MarianTokenizer, MarianMTModel))
@@ -51,6 +56,12 @@ def ctranslate2_note(tokenizer: TokenizerLike, described: Mapping[str, Any]) -> 
     code = "".join(f'"{code}", ' for code in _code(tokenizer))
     usage = CTRANSLATE2.format(**files, code=code, text=TEXT)
     return _note("CTranslate2", "ctranslate2 sentencepiece", usage, described)
+
+
+def argos_note(file: str, described: Mapping[str, Any]) -> str:
+    """The note of a package of Argos Translate, which is in the file itself."""
+    usage = ARGOS.format(**{**described, "file": file, "text": TEXT})
+    return _note("Argos Translate and LibreTranslate", "argostranslate", usage, described)
 
 
 def huggingface_note(

@@ -60,6 +60,17 @@ Choose = Callable[
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """The best continuations of the live hypotheses in one step, best first."""
+
+    parent: Int[Tensor, "sentences candidates"]  # the live hypothesis that is extended
+    token: Int[Tensor, "sentences candidates"]
+    log_prob: Float[Tensor, "sentences candidates"]  # of the token
+    total: Float[Tensor, "sentences candidates"]
+    onward: Int[Tensor, "sentences beam"]  # those that become live, unless they end with EOS
+
+
+@dataclass(frozen=True)
 class _Live:
     """The live hypotheses: `beam` per sentence, best first."""
 
@@ -111,6 +122,7 @@ def beam_search(
     constraints: Sequence[Sequence[Constraint]] | None = None,
     choose: Choose = best,
     grammar: Grammar | None = None,
+    observe: Callable[[Candidates], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The n-best hypotheses of each sentence, best first, §6.1.
 
@@ -120,6 +132,7 @@ def beam_search(
     `constraints` are given per sentence; if they allow no token, the best hypothesis so far is
     returned with `ended` False. `choose` selects the candidates. `grammar` starts with one row per
     sentence; unlike `constraints`, it renormalises: probabilities are those among allowed tokens.
+    `observe` is called with the candidates of every step.
     """
     device = start.device
     found: list[list[Hypothesis]] = [[] for _ in limits]
@@ -155,6 +168,8 @@ def beam_search(
             found[live.sentences[i]].append(live.ended(i, beam, search, eos))
 
         onward = ends.to(torch.int8).sort(dim=1, stable=True).indices[:, : search.beam]
+        if observe is not None:
+            observe(Candidates(parent, token, log_prob, total, onward))
         total = total.gather(1, onward).masked_fill(ends.gather(1, onward), NEVER)
         for i in (total[:, 0] == NEVER).nonzero().flatten().tolist():
             if not found[live.sentences[i]]:  # no token is allowed

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from transduce.search import Hypothesis, Search, length_penalty
+from transduce.translate.alignment import Link
 from transduce.translate.lines import one_line
 from transduce.translate.plan import Plan, Unit
 
@@ -16,6 +17,7 @@ class Found:
     texts: tuple[str, ...]
     flags: tuple[str, ...] = ()
     alignment: tuple[tuple[int, int], ...] = ()  # pairs of source and target word, if requested
+    links: tuple[Link, ...] = ()  # the same with punctuation marks apart, and weights
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Alternative:
     score: float
     tokens: tuple[str, ...]
     token_scores: tuple[float, ...] = ()
+    units: tuple[int, ...] = ()  # the number of tokens of each
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +46,8 @@ class Translation:
     alternatives: tuple[Alternative, ...] = ()  # n-best, the translation first
     token_scores: tuple[float, ...] = ()  # of each token and of EOS
     alignment: str = ""  # Pharaoh format: SOURCE-TARGET pairs of word indices
+    links: tuple[Link, ...] = ()  # the same with punctuation marks apart, and weights
+    units: tuple[int, ...] = ()  # the number of tokens of each sentence
 
     def __repr__(self) -> str:
         flags = f", flags={self.flags}" if self.flags else ""
@@ -71,6 +76,8 @@ def join_units(
         tuple(ranked),
         best.token_scores,
         _pharaoh(plan, found),
+        _links(plan, parts),
+        best.units,
     )
 
 
@@ -78,7 +85,11 @@ def _cased(unit: Unit, result: Found) -> Found:
     """The result in capitals if its source was."""
     if not unit.capitals:
         return result
-    return replace(result, texts=tuple(text.upper() for text in result.texts))
+    best = result.texts[0]
+    longer = [len(best[:end].upper()) for end in range(len(best) + 1)]  # ß becomes SS
+    links = (replace(x, target=(longer[x.target[0]], longer[x.target[1]])) for x in result.links)
+    texts = tuple(text.upper() for text in result.texts)
+    return replace(result, texts=texts, links=tuple(links))
 
 
 def _alternative(
@@ -91,6 +102,7 @@ def _alternative(
         sum(h.log_prob for h in hypotheses) / length_penalty(max(length, 1), search),
         tuple(vocabulary[i] for h in hypotheses for i in h.tokens),
         tuple(log_prob for h in hypotheses for log_prob in h.log_probs),
+        tuple(len(h.tokens) for h in hypotheses),
     )
 
 
@@ -101,3 +113,15 @@ def _pharaoh(plan: Plan, found: Mapping[Unit, Found]) -> str:
         sources += len(unit.text.split())
         targets += len(found[unit].texts[0].split())
     return " ".join(links)
+
+
+def _links(plan: Plan, parts: Sequence[tuple[Found, str]]) -> tuple[Link, ...]:
+    """The links of all units, as spans of the text without outer spaces and its translation."""
+    links, source, target = [], 0, 0  # characters of the previous units
+    for (unit, _), (result, after) in zip(plan.parts, parts, strict=True):
+        text = result.texts[0]
+        indent = len(text) - len(text.lstrip())
+        links += [link.shifted(source, target - indent) for link in result.links]
+        source += len(unit.text) + len(after)
+        target += len(text.strip()) + len(after)
+    return tuple(links)

@@ -1,8 +1,13 @@
 """Which language a text is in, by its most frequent words; no answer rather than a wrong one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import regex  # type: ignore[import-untyped]
+
+from transduce.errors import optional
 
 # Of English and German, common words that are rare in the other: not "die", "in" and "was".
 WORDS = {
@@ -38,6 +43,9 @@ ENOUGH = 0.25  # share of a text's words that are common words of its language
 FACTOR = 3  # so many times the other language's
 MARGIN = 2  # common words of another language more than of the expected one
 LETTERS = 8  # in another script at least
+
+DETECTED = 2000  # characters at most that `detect` reads
+NOT_A_LANGUAGE = "zxx"
 
 _WORD = regex.compile(r"\p{L}+(?:['’]\p{L}+)*")
 _LATIN, _LETTER = regex.compile(r"\p{Latin}"), regex.compile(r"\p{L}")
@@ -75,6 +83,44 @@ def other_language(text: str, expected: str | None) -> bool:
     counts = {code: len(words & common) for code, common in COMMON.items()}
     wanted = counts.pop(expected)
     return max(counts.values()) >= wanted + MARGIN
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A language and its probability among all that are known."""
+
+    language: str
+    probability: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As clients of LibreTranslate expect it: the confidence in %."""
+        return {"confidence": round(100 * self.probability, 1), "language": self.language}
+
+
+def detect(text: str, preferred: Sequence[str] = (), sure: float = 0.5) -> Detected:
+    """The language of a text, among all that py3langid knows.
+
+    If that is less probable than `sure`, which is usual for one or two words, the most probable
+    of the `preferred` languages; probability 0 and the first of them if there are no letters.
+    """
+    start = text[:DETECTED]
+    if not _LETTER.search(start):
+        return Detected(next(iter(preferred), "en"), 0.0)
+    ranks = [(code, float(p)) for code, p in _identifier().rank(start) if code != NOT_A_LANGUAGE]
+    wanted = {code.partition("-")[0]: code for code in reversed(preferred)}
+    best, probability = ranks[0]
+    if probability < sure and wanted:
+        if (plain := plain_language(start)) in wanted:
+            ranks = [one for one in ranks if one[0] == plain]
+        best, probability = next((one for one in ranks if one[0] in wanted), ranks[0])
+    return Detected(wanted.get(best, best), probability)
+
+
+@cache
+def _identifier() -> Any:
+    with optional("detection"):
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _words(text: str) -> list[str]:

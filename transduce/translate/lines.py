@@ -145,8 +145,8 @@ def join_paragraphs(lines: Iterable[str]) -> Iterator[tuple[str, int, int]]:
         yield " ".join(begun), number - len(begun) + 1, number
 
 
-def decode_lines(lines: Iterable[bytes], log: Log) -> Iterator[str]:
-    """The lines as text without line ends.
+def decode_lines(lines: Iterable[bytes], log: Log, first_of_file: bool = True) -> Iterator[str]:
+    """The lines as text without line ends, and without a byte order mark before the first of all.
 
     Bytes that are not UTF-8 become U+FFFD; `log` is called at the end with the number of lines.
     """
@@ -158,7 +158,7 @@ def decode_lines(lines: Iterable[bytes], log: Log) -> Iterator[str]:
         except UnicodeDecodeError:
             text = line.decode("utf-8", "replace")
             broken, first = broken + 1, first or number
-        yield text.removeprefix("\ufeff") if number == 1 else text
+        yield text.removeprefix("\ufeff") if number == 1 and first_of_file else text
     if broken:
         log(
             f"lines that are not UTF-8: {broken:,}, the first is line {first:,}; invalid bytes "

@@ -18,7 +18,7 @@ class TranslateOptions:
     scores: bool = (
         False  # rescore over the whole vocabulary, as `score` does, without the shortlist
     )
-    alignments: bool = False  # word alignments from attention weights, by the torch engine
+    alignments: bool = False  # word alignments from attention weights
     # the constraint on the output of a source text; such texts are decoded by torch
     constraint: Callable[[str], Constraint | None] | None = None
     prefix: str = ""  # every translation must begin with this text

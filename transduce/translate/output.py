@@ -276,5 +276,13 @@ def _xz(file: Path) -> BufferedIOBase:
     return lzma.LZMAFile(file, "wb")
 
 
+@contextmanager
+def compressed_file(named: Path, file: Path) -> Iterator[BufferedIOBase | BinaryIO]:
+    """Opens `file` for writing, compressed if that is what the name of the other one says."""
+    opened = _COMPRESSED.get(named.suffix.lower())
+    with opened(file) if opened else file.open("wb") as stream:
+        yield stream
+
+
 _COMPRESSED: dict[str, Callable[[Path], AbstractContextManager[BufferedIOBase]]]
 _COMPRESSED = {".gz": _gzip, ".xz": _xz}

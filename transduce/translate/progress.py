@@ -74,12 +74,11 @@ class Progress:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Without the bar, while lines are printed to the same terminal."""
-        hide = self._bar is not None and sys.stdout.isatty()
-        if self._bar and hide:
+        """Without the bar, while something is printed to the terminal."""
+        if self._bar:
             self._bar.stop()
         yield
-        if self._bar and hide:
+        if self._bar:
             self._bar.start()
 
     def _count_inputs(self, bar: Bar, total: Callable[[], int]) -> None:

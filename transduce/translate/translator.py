@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from transduce.directory import ModelDirectory
-from transduce.engines import Engine, Ids, Request
+from transduce.engines import AligningEngine, Engine, Ids, Request
 from transduce.engines.router import Router, open_engine, torch_device
 from transduce.errors import optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
+from transduce.translate.alignment import align_words, link_words
 from transduce.translate.attention import Attention, attention_of, encode_source
 from transduce.translate.guards import flags_of, sureness
 from transduce.translate.insertion import insert_missing
@@ -178,7 +179,7 @@ class Translator:
         """The translation of each text with score, tokens, flags and alternatives.
 
         Keywords are as for `translate`; `n_best` gives as many alternatives, `scores` exact
-        log-probabilities of every token, and `alignments` word alignments (with torch). The list
+        log-probabilities of every token, and `alignments` word alignments. The list
         becomes a table by `pandas.DataFrame(results)`.
         """
         options = with_changes(
@@ -233,7 +234,7 @@ class Translator:
         if options.scores:
             self._rescore(found, options.batch_size)
         if options.alignments:
-            self._align(found)
+            self._align(found, options.batch_size)
         return found
 
     def join(
@@ -364,14 +365,24 @@ class Translator:
         assert isinstance(self.engine, Router | TorchEngine)
         return self.engine.torch_engine.model
 
-    def _align(self, found: dict[Unit, Found]) -> None:
-        from transduce.engines.alignment import word_alignment
-
-        model = self._network
-        for unit, result in found.items():
-            best = result.hypotheses[0].tokens
-            links = word_alignment(model, self.tokenizer, unit.ids, best)
-            found[unit] = replace(result, alignment=tuple(links))
+    def _align(self, found: dict[Unit, Found], batch_size: int) -> None:
+        """Adds word alignments if the engine has them, where neither side is too long."""
+        if not isinstance(self.engine, AligningEngine):
+            return
+        pairs = {unit: result.hypotheses[0].tokens for unit, result in found.items()}
+        fitting = [u for u, best in pairs.items() if max(len(u.ids), len(best)) <= self.longest]
+        targets = [pairs[unit] for unit in fitting]
+        sources = [unit.ids for unit in fitting]
+        weights = self.engine.alignment_weights(sources, targets, batch_size)
+        vocabularies = self.tokenizer.vocabulary, self.tokenizer.target_vocabulary
+        for unit, best, some in zip(fitting, targets, weights, strict=True):
+            source = [vocabularies[0][i] for i in unit.ids]
+            target = [vocabularies[1][i] for i in best]
+            found[unit] = replace(
+                found[unit],
+                alignment=tuple(align_words(source, target, some)),
+                links=tuple(link_words(unit.text, found[unit].texts[0], source, target, some)),
+            )
 
 
 def _rescored(hypothesis: Hypothesis, log_probs: tuple[float, ...] | None) -> Hypothesis:
