@@ -372,3 +372,28 @@ def test_check_takes_the_network_of_the_model(general, corpus, tuned) -> None:
     facts = json.loads(done.stdout)
     assert facts["network"]["parameters"] == ModelDirectory.open(tuned / "model").parameters
     assert facts["settings"]["train.lr_factor"] < 1
+
+
+def test_training_in_the_other_direction_turns_the_languages_and_has_a_shortlist_of_its_own(
+    tmp_path,
+) -> None:
+    start = models.model_directory(tmp_path / "start")
+    config = json.loads((start / "config.json").read_text("utf-8"))
+    config |= {"source_language": "en", "target_language": "de"}
+    (start / "config.json").write_text(json.dumps(config), "utf-8")
+    (start / "checksums.json").unlink()
+    write_checksums(start)
+    pairs = [(pair.source, pair.target) for pair in sentences("train", 300, seed=1)]
+    digits.write(tmp_path / "same.en-de.tsv", pairs)
+    digits.write(tmp_path / "reverse.de-en.tsv", [(german, english) for english, german in pairs])
+    digits.write(tmp_path / "old-new.tsv", pairs)
+    found = {}
+    for name in ("same.en-de", "reverse.de-en", "old-new"):
+        corpus = ["--train", str(tmp_path / f"{name}.tsv")]
+        train(str(tmp_path / name), "--from", str(start), *corpus)
+        found[name] = ModelDirectory.open(tmp_path / name / "model")
+    languages = {name: "-".join(model.languages.values()) for name, model in found.items()}
+    assert languages == {"same.en-de": "en-de", "reverse.de-en": "de-en", "old-new": "en-de"}
+    order = ModelDirectory.open(start).shortlist.order
+    assert (found["same.en-de"].shortlist.order == order).all()
+    assert (found["reverse.de-en"].shortlist.order != order).any()
