@@ -14,13 +14,17 @@ from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
 from transduce.cli.parse import parse_command
 from transduce.cli.train import train_command
+from transduce.cli.translate import translate_command
 from transduce.config import resolve
+from transduce.corpus.pair import Pair
+from transduce.directory import ModelDirectory
 from transduce.evaluate.tokenised import language_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(file for file in RECIPES.glob("*.sh") if file.stem != "shakespeare")
 PARSERS = {"craft": "craft", "wsj": "wsj-sample"}  # the folder of each treebank
-TRANSLATORS = [script for script in SCRIPTS if script.stem not in PARSERS]
+CAPTIONS = [script for script in SCRIPTS if script.stem.startswith("multi30k")]
+BOTH = ["en-de", "de-en"]  # the directions of Tatoeba's recipes
 TREES = ["( (S (NP (DT a) (NN dog)) (VP (VBZ runs)) (. .)))", "( (NP (NN home)))"] * 30
 SMALL = ["model.d_model=32", "model.d_ff=32", "model.n_heads=2", "data.vocab_size=400"]
 SMALL += ["model.n_encoder_layers=1", "model.n_decoder_layers=1", "train.tokens_per_batch=512"]
@@ -29,10 +33,15 @@ SMALL += ["train.steps=2", "train.bleu_sentences=2"]
 
 def corpora(folder: Path) -> Path:
     """Every corpus that a recipe reads, with a few generated sentences."""
+    tatoeba = folder / "tatoeba-en-de"
+    mono = grammar.sentences("train", 40, seed=3)
+    _pack(tatoeba / "mono.en.gz", [pair.source for pair in mono])
+    _pack(tatoeba / "mono.de.gz", [pair.target for pair in mono])
+    for seed, name in enumerate(("more", "pivot"), start=1):
+        _pack_pairs(tatoeba / f"{name}.tsv.gz", grammar.sentences("train", 40, seed=seed))
     for file, split, count in (("train", "train", 120), ("valid", "valid", 8), ("test", "test", 4)):
-        pairs = list(grammar.sentences(split, count, seed=0))
-        lines = [f"{pair.source}\t{pair.target}" for pair in pairs]
-        _pack(folder / "tatoeba-en-de" / f"{file}.tsv.gz", lines)
+        pairs = grammar.sentences(split, count, seed=0)
+        _pack_pairs(tatoeba / f"{file}.tsv.gz", pairs)
         name = {"valid": "val", "test": "test_2016_flickr"}.get(file, file)
         for code in ("en", "de", "fr"):
             side = [pair.source if code == "en" else pair.target for pair in pairs]
@@ -46,6 +55,10 @@ def corpora(folder: Path) -> Path:
 def _pack(file: Path, lines: list[str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+
+
+def _pack_pairs(file: Path, pairs: list[Pair]) -> None:
+    _pack(file, [f"{pair.source}\t{pair.target}" for pair in pairs])
 
 
 def cook(
@@ -68,8 +81,15 @@ def cook(
 
 
 def test_there_is_a_recipe_for_each_corpus() -> None:
-    names = [script.stem for script in SCRIPTS]
-    assert names == ["craft", "multi30k-en-de", "multi30k-en-fr", "tatoeba-en-de", "wsj"]
+    assert {script.stem.partition("-")[0] for script in SCRIPTS} == {
+        "craft",
+        "multi30k",
+        "tatoeba",
+        "wsj",
+    }
+    assert [script.stem for script in SCRIPTS if script.stem.startswith("tatoeba")] == [
+        f"tatoeba-{direction}" for direction in sorted(BOTH)
+    ]
 
 
 @pytest.mark.parametrize("file", sorted(RECIPES.glob("*.toml")), ids=lambda file: file.stem)
@@ -79,7 +99,7 @@ def test_the_settings_of_a_recipe_keep_the_checkpoints_they_average(file) -> Non
     assert train.steps % train.checkpoint_steps == 0  # the average is of even distances
 
 
-@pytest.mark.parametrize("script", TRANSLATORS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", CAPTIONS, ids=lambda script: script.stem)
 def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     script, tmp_path
 ) -> None:
@@ -89,7 +109,7 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     done = cook(script, data, tmp_path, says, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
     parts = (part.split("\n") for part in told.read_text("utf-8").split("---\n"))
-    train, *between, evaluate, rest = parts
+    train, evaluate, rest = parts
     assert rest == [""]
     name = script.stem
     chosen = train_command.make_context("train", train[1:-1]).params
@@ -98,11 +118,6 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     (train_files,) = chosen["train"]
     assert all(file.is_file() for file in [*train_files, *chosen["valid"], chosen["config"]])
     assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
-    for average in between:
-        kept = average_command.make_context("average", average[1:-1]).params
-        assert kept["run"] == chosen["run"]
-        assert kept["note"].is_file()
-        assert kept["last"] <= resolve(chosen["preset"], chosen["config"]).train.keep
     chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
     assert chosen["model"] == f"runs/{name}/model"
     assert chosen["record"] == Path("results") / f"{name}.json"
@@ -110,6 +125,65 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     assert language_of(chosen["ref"]) == name[-2:]
     assert chosen["src"].replace(".en", "") == chosen["ref"].replace(f".{name[-2:]}", "")
     assert all((tmp_path / chosen[side]).is_file() for side in ("src", "ref"))
+
+
+def assert_direction(direction: str, corpora: list[tuple[Path, ...]], folder: Path) -> None:
+    """Every file exists and has this direction in its name."""
+    for files in corpora:
+        names = [str(file).partition(":")[0] for file in files]
+        if names in (["builtin"], ["builtin-de-en"]):
+            assert names == ["builtin" if direction == "en-de" else "builtin-de-en"]
+            continue
+        assert all((folder / name).is_file() for name in names)
+        suffixes = [direction] if len(names) == 1 else direction.split("-")
+        assert [name.removesuffix(".tsv").rpartition(".")[2] for name in names] == suffixes
+
+
+@pytest.mark.parametrize("direction", BOTH)
+def test_the_recipe_of_a_direction_learns_from_back_translations_by_the_other(
+    direction, tmp_path
+) -> None:
+    data, told = corpora(tmp_path), tmp_path / "told"
+    does = 'case "$1" in translate) cp "$3" "$5" ;; *) mkdir -p "$2" ;; esac\n'
+    does += f"""printf '%s\\n' "$@" --- >> {told}"""
+    script = RECIPES / f"tatoeba-{direction}.sh"
+    done = cook(script, data, tmp_path, does, "--set", "train.seed=7")
+    assert done.returncode == 0, done.stderr
+    parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
+    assert [part[0] for part in parts] == [
+        *["train"] * 3,
+        "translate",
+        "train",
+        "average",
+        "evaluate",
+    ]
+    runs = [
+        train_command.make_context("train", part[1:]).params for part in parts if part[0] == "train"
+    ]
+    out, (source, target) = Path("runs/tatoeba"), direction.split("-")
+    names = ["en-de-1", "en-de-2", "de-en-2", f"{direction}-3"]
+    starts = [None, "en-de-1", "en-de-1", f"{direction}-2"]
+    for chosen, name, start in zip(runs, names, starts, strict=True):
+        assert chosen["run"] == out / name
+        assert chosen["start"] == (str(out / start / "model") if start else None)
+        assert "train.seed=7" in chosen["overrides"]
+        assert_direction(name[:5], [*chosen["train"], chosen["valid"]], tmp_path)
+    chosen = translate_command.make_context("translate", parts[3][1:]).params
+    assert chosen["model"] == str(out / f"{target}-{source}-2" / "model")
+    sides = (out / f"synthetic.{source}", out / f"mono.{target}")
+    assert (chosen["source"], chosen["output"]) == (out / f"mono.{target}", sides[0])
+    assert tuple(map(Path, runs[-1]["train"][-1])) == sides
+    chosen = average_command.make_context("average", parts[5][1:]).params
+    assert chosen["run"] == out / names[-1]
+    assert chosen["note"].is_file()
+    assert chosen["last"] <= resolve("fine-tuning", runs[-1]["config"]).train.keep
+    chosen = evaluate_command.make_context("evaluate", parts[6][1:]).params
+    assert chosen["model"] == str(out / names[-1] / "model")
+    assert chosen["record"] == Path("results") / f"tatoeba-{direction}.json"
+    assert (chosen["beam"], chosen["alpha"]) == (4, 0.6)
+    sides = [(tmp_path / chosen[side]).read_text("utf-8").splitlines() for side in ("src", "ref")]
+    pairs = [(pair.source, pair.target) for pair in grammar.sentences("test", 4, seed=0)]
+    assert list(zip(*(sides if source == "en" else reversed(sides)), strict=True)) == pairs
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -147,11 +221,11 @@ def test_a_parsing_recipe_ends_in_records(tmp_path) -> None:
 @pytest.mark.slow
 def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> None:
     data, does = corpora(tmp_path), f'exec {sys.executable} -m transduce "$@"'
-    script = RECIPES / "tatoeba-en-de.sh"
+    script = RECIPES / "multi30k-en-de.sh"
     small = [word for item in SMALL for word in ("--set", item)]
     first = cook(script, data, tmp_path, does, *small)
     assert first.returncode == 0, first.stderr
-    file = tmp_path / "results" / "tatoeba-en-de.json"
+    file = tmp_path / "results" / "multi30k-en-de.json"
     record = json.loads(file.read_text("utf-8"))
     assert record["training"]["steps"] == 2
     assert record["scores"]["sentences"] == 4
@@ -161,6 +235,19 @@ def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> 
     assert more.returncode == 0, more.stderr
     assert "continuing from step 2" in more.stderr
     assert json.loads(file.read_text("utf-8"))["training"]["steps"] == 4
+
+
+@pytest.mark.slow
+def test_a_recipe_with_back_translation_ends_in_a_model_of_its_direction(tmp_path) -> None:
+    does = f'exec {sys.executable} -m transduce "$@"'
+    small = [word for item in SMALL for word in ("--set", item)]
+    done = cook(RECIPES / "tatoeba-de-en.sh", corpora(tmp_path), tmp_path, does, *small)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "results" / "tatoeba-de-en.json").read_text("utf-8"))
+    assert record["scores"]["sentences"] == 4
+    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-3" / "model")
+    assert model.languages == {"source_language": "de", "target_language": "en"}
+    assert model.description.dtype == "int8"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
