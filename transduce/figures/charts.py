@@ -17,6 +17,7 @@ from transduce.figures.tables import COLORS
 PANEL_WIDTH, PANEL_HEIGHT, TOP = 3.3, 2.6, 0.45  # inches
 PLAIN = FuncFormatter(lambda value, _: f"{value:,.6g}")  # 1,000 and not 10³, which is no text
 MOST_INSIDE = 3  # lines whose names find room between them
+LONG = 20  # letters of a name: two of these find room
 COLUMNS = 2  # panels side by side; three are put in one row
 
 
@@ -75,10 +76,12 @@ def _lines(axes: Axes, chart: Lines) -> None:
         axes.axvline(x, color=FAINT, lw=0.8, ls=":")
         place = axes.get_xaxis_transform()
         axes.text(x, 0.02, f" {text}", size=SMALL - 1, color=FAINT, transform=place)
-    labelled = sum(bool(line.label) for line in chart.lines)
-    if labelled > MOST_INSIDE:
+    labels = [line.label for line in chart.lines if line.label]
+    if len(labels) > MOST_INSIDE:
         _legend_below(axes, -0.2, 2)
-    elif labelled:
+    elif len(labels) == MOST_INSIDE and max(map(len, labels)) > LONG:
+        _legend_below(axes, -0.2, 1)
+    elif labels:
         axes.legend(loc="best", handlelength=1.6)
 
 
