@@ -9,7 +9,7 @@ FLAGS = {
     "missing": "a number, time, address or the like of the source was lost",
     "cut": "it ended at the length limit, before the model had finished",
     "repaired": "these faults were found, and a second search gave a translation without them",
-    "inserted": "what was missing was copied into the translation from the source",
+    "inserted": "what was missing, or a name, was copied into the translation from the source",
     "language": "the source does not look like the language that the model translates",
     "low-score": "the model is unusually unsure of it, for its length",
     "capitals": "the source was in capitals, and was translated in ordinary case",

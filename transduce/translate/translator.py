@@ -21,6 +21,7 @@ from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.language import other_language
 from transduce.translate.lines import chunks, clean, listed
+from transduce.translate.names import keep_names
 from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
 from transduce.translate.traits import UNKNOWN, Traits
@@ -307,13 +308,14 @@ class Translator:
         """Copies what translations have lost from the source, if it is certain where to."""
         if options.insert and not options.constraint and self.traits.target_language:
             search = replace(options.search, n_best=1)
-            insert_missing(
-                found,
-                self.traits,
-                lambda text: tuple(self.tokenizer.encode(text)),
-                lambda units: self._search(units, search, options),
-                self._inserted,
-            )
+            for keep in (insert_missing, keep_names):
+                keep(
+                    found,
+                    self.traits,
+                    lambda text: tuple(self.tokenizer.encode(text)),
+                    lambda units: self._search(units, search, options),
+                    self._inserted,
+                )
 
     def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
         """A result with another best translation; None if that has faults as well."""

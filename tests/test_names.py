@@ -1,0 +1,103 @@
+"""Names that the model does not know are kept."""
+
+import pytest
+
+from transduce.search import Hypothesis
+from transduce.translate.join import Found
+from transduce.translate.names import keep_names, names, with_familiar_names
+from transduce.translate.plan import Unit
+from transduce.translate.traits import Traits
+from transduce.translate.translator import Translator
+
+ENGLISH = Traits("en", "de")
+# in no training data of the bundled model; of several languages
+UNSEEN = ["Okonkwo", "Siobhan", "Tuscaloosa", "Whitfield", "Petrovic", "Abernathy", "Kowalski"]
+SENTENCES = ["I met {} yesterday.", "Do you know {}?", "Tom thinks that {} is tired."]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("My name is Elizabeth.", ["Elizabeth"]),
+        ("Mr Johnson lives in Ankara.", ["Johnson", "Ankara"]),
+        ("Yesterday I saw Dr Patel and Mrs. Hussain.", ["Patel", "Hussain"]),
+        ("We flew to New York, and Tom stayed.", ["New York", "Tom"]),
+        ("He met Jean-Luc and Ann O'Hara.", ["Jean-Luc", "Ann O'Hara"]),
+        ("Everyone knows that I can swim.", []),
+        ("What is it? Nothing. She left.", []),
+        ("can I come with you, or is OK not enough?", []),
+    ],
+)
+def test_a_word_with_a_capital_inside_a_sentence_is_a_name(text, found) -> None:
+    assert [name.text for name in names(text)] == found
+
+
+def test_a_name_takes_the_place_and_the_genitive_of_the_familiar_one() -> None:
+    source = "I know that Hendricks's friend lives in Leeds."
+    attempts = with_familiar_names(source, names(source))
+    assert [attempt.text for attempt in attempts] == [
+        "I know that Tom's friend lives in Boston.",
+        "I know that Boston's friend lives in Maria.",
+    ]
+    output = "Ich weiß, dass Toms Freund in Boston lebt."
+    assert attempts[0].restored(output, "de") == "Ich weiß, dass Hendricks’ Freund in Leeds lebt."
+    assert attempts[0].restored("Tom und Tom wohnen in Boston.", "de") is None
+    assert attempts[0].restored("Ein Freund wohnt in Boston.", "de") is None
+
+
+def test_a_familiar_name_of_the_source_is_not_used_for_another() -> None:
+    source = "I think Tom knows Abernathy."
+    lost = [name for name in names(source) if name.text != "Tom"]
+    assert [attempt.text for attempt in with_familiar_names(source, lost)] == [
+        "I think Tom knows Boston."
+    ]
+
+
+def result(text: str, log_prob: float) -> Found:
+    return Found((Hypothesis((), log_prob, log_prob, True),), (text,))
+
+
+def kept(traits: Traits, tokens: int, log_prob: float, surer: float) -> str:
+    """The translation after `keep_names`, of a name that has this many tokens."""
+    unit = Unit("He is called Kowalski.", (1,))
+    found = {unit: result("Er heißt Kowenki.", log_prob)}
+
+    def inserted(_unit: Unit, _old: Found, text: str) -> Found:
+        return result(text, log_prob)
+
+    keep_names(
+        found,
+        traits,
+        lambda _: (1,) * tokens,
+        lambda units: [result("Er heißt Tom.", log_prob + surer) for _ in units],
+        inserted,
+    )
+    return found[unit].texts[0]
+
+
+def test_a_lost_name_is_restored_if_the_model_is_surer_with_a_familiar_one() -> None:
+    assert kept(ENGLISH, 4, -9.0, 3.0) == "Er heißt Kowalski."
+    assert kept(ENGLISH, 4, -9.0, 1.0) == "Er heißt Kowenki."
+    assert kept(ENGLISH, 2, -9.0, 3.0) == "Er heißt Kowenki."  # seen more often in training
+    assert kept(ENGLISH, 1, -9.0, 30.0) == "Er heißt Kowenki."  # a single token is known
+
+
+def test_capitals_of_german_sources_mark_no_names() -> None:
+    assert kept(Traits("de", "en"), 4, -9.0, 3.0) == "Er heißt Kowenki."
+    assert kept(Traits(None, "de"), 4, -9.0, 3.0) == "Er heißt Kowenki."
+
+
+def test_the_bundled_model_keeps_unseen_names() -> None:
+    texts = [sentence.format(name) for name in UNSEEN for sentence in SENTENCES]
+    expected = [name for name in UNSEEN for _ in SENTENCES]
+    found = Translator.load().results(texts)
+    right = sum(name in one.translation for name, one in zip(expected, found, strict=True))
+    assert right >= 0.7 * len(texts)
+    alone = [Translator.load().translate(text) for text in texts[:6]]
+    assert alone == [one.translation for one in found[:6]]
+
+
+def test_names_that_have_a_german_form_are_translated() -> None:
+    wanted = {"We live in Munich.": "München", "She comes from Italy.": "Italien"}
+    found = Translator.load().translate(list(wanted))
+    assert all(word in text for word, text in zip(wanted.values(), found, strict=True)), found

@@ -1,0 +1,129 @@
+"""Keeps names that a model does not know: a familiar name is translated in their place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import regex  # type: ignore[import-untyped]
+
+from transduce.translate.join import Found
+from transduce.translate.plan import Unit
+from transduce.translate.traits import Traits
+
+# A translation is replaced if the model is so much surer of the same sentence with familiar names:
+# this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the rarer it was
+# in training; a name that is a single token is known. docs/log.md says what this finds.
+SURER = 5.0
+FAMILIAR = (("Tom", "Boston", "Maria"), ("Boston", "Maria", "Tom"))  # one row is one attempt
+CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
+
+_WORD = r"\p{Lu}(?:['’]\p{Lu})?[\p{L}\p{M}]*(?:-\p{L}+)*"
+_NAME = regex.compile(rf"(?<=[\p{{Ll}}\d,;:] |(?:Mr|Mrs|Ms|Dr|St)\. ){_WORD}(?: {_WORD})*")
+_NOT_NAMES = frozenset({"I", "Mr", "Mrs", "Ms", "Miss", "Dr", "Sir", "God", "TV", "OK"})
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name in a source."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def lost(self, output: str) -> list[str]:
+        """Its words that the output does not have, an ending aside."""
+        words = output.casefold()
+        return [
+            word
+            for word in self.text.split()
+            if not regex.search(rf"\b{regex.escape(word.casefold())}", words)
+        ]
+
+
+def names(text: str) -> list[Name]:
+    """The words with a capital inside a sentence, adjacent ones together.
+
+    >>> [name.text for name in names("Yesterday Dr Patel and I met Ann O'Hara in Leeds.")]
+    ['Patel', "Ann O'Hara", 'Leeds']
+    """
+    found = []
+    for match in _NAME.finditer(text):
+        start, words = match.start(), match[0].split(" ")
+        while words and words[0] in _NOT_NAMES:
+            start += len(words.pop(0)) + 1
+        if words and len(words[0]) > 1 and not _NOT_NAMES & set(words):
+            found.append(Name(" ".join(words), start))
+    return found
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """A source with familiar names in place of others."""
+
+    text: str
+    names: tuple[tuple[str, Name], ...]
+
+    def restored(self, output: str, language: str | None) -> str | None:
+        """The output with the names of the source again; None if one has no single place."""
+        for familiar, name in self.names:
+            place = regex.compile(rf"(?<!\w){familiar}(s?)(?!\w)")
+            if len(place.findall(output)) != 1:
+                return None
+            output = place.sub(lambda m, n=name.text: n + _genitive(n, m[1], language), output)
+        return output
+
+
+def with_familiar_names(source: str, lost: list[Name]) -> list[Familiar]:
+    """Attempts to translate a source without the names that its translation lost."""
+    attempts = []
+    for row in FAMILIAR:
+        pairs = tuple(zip(row, lost, strict=False))
+        if len(pairs) < len(lost) or any(familiar in source for familiar, _ in pairs):
+            continue
+        text = source
+        for familiar, name in reversed(pairs):  # from the end, so that positions stay valid
+            text = text[: name.start] + familiar + text[name.end :]
+        attempts.append(Familiar(text, pairs))
+    return attempts
+
+
+def keep_names(
+    found: dict[Unit, Found],
+    traits: Traits,
+    encode: Callable[[str], tuple[int, ...]],
+    search: Callable[[list[Unit]], list[Found]],
+    inserted: Callable[[Unit, Found, str], Found | None],
+) -> None:
+    """Replaces translations that lost a name by ones that have it, where the model is surer.
+
+    `inserted` gives a result with another text, or None if that has faults.
+    """
+    if traits.source_language is None or traits.source_language in CAPITAL_NOUNS:
+        return
+    waiting: list[tuple[Unit, float, Familiar, Unit]] = []
+    for unit, result in found.items():
+        if "inserted" in result.flags:
+            continue
+        words = {name: name.lost(result.texts[0]) for name in names(unit.text)}
+        lacking = {name: max([0, *(len(encode(w)) - 1 for w in words[name])]) for name in words}
+        lost = [name for name in words if lacking[name]]
+        for attempt in with_familiar_names(unit.text, lost) if lost else []:
+            other = Unit(attempt.text, encode(attempt.text), unit.prefix)
+            waiting.append((unit, SURER / max(lacking.values()), attempt, other))
+    again = search([other for *_, other in waiting]) if waiting else []
+    attempts = zip(waiting, again, strict=True)
+    for (unit, surer, attempt, _), result in sorted(
+        attempts, key=lambda one: -one[1].hypotheses[0].log_prob
+    ):
+        gain = result.hypotheses[0].log_prob - found[unit].hypotheses[0].log_prob
+        text = attempt.restored(result.texts[0], traits.target_language)
+        if text and gain > surer and not result.flags and "inserted" not in found[unit].flags:
+            found[unit] = inserted(unit, found[unit], text) or found[unit]
+
+
+def _genitive(name: str, ending: str, language: str | None) -> str:
+    if ending and language == "de" and name[-1] in "sßxz":
+        return "’"
+    return ending
