@@ -69,6 +69,35 @@ def test_swapping_translates_the_translation_back(page_server, seen) -> None:
     page.wait_for_function("() => document.querySelector('#output').textContent.length > 0")
 
 
+def test_a_text_in_the_target_language_is_translated_the_other_way_round(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    assert page.input_value("#target-language") == "de"
+    with page.expect_request(lambda one: '"target":"en"' in (one.post_data or "")):
+        page.fill("#text", "Ich möchte bitte eine Tasse Kaffee, aber nicht mit der Milch.")
+    wait_text(page, "#source-language option:checked", "German (detected)")
+    assert page.input_value("#target-language") == "en"
+    page.fill("#text", DOG)
+    wait_text(page, "#output", TRANSLATION)
+    assert page.input_value("#target-language") == "de"
+    assert page.input_value("#source-language") == "auto"
+
+
+def test_a_direction_appears_when_its_model_is_loaded(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    settings = page_server.get("/frontend/settings").json
+    languages = page_server.get("/languages").json
+    one = [{**language, "targets": ["de"]} for language in languages]
+    page.route("**/frontend/settings", lambda r: r.fulfill(json={**settings, "loading": True}))
+    page.route("**/languages", lambda route: route.fulfill(json=one))
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#source-language option").count() == 2
+    assert page.is_disabled("#swap")
+    page.unroute_all()
+    page.wait_for_selector("#source-language [value=de]", state="attached")
+    assert page.is_enabled("#swap")
+
+
 def test_markup_is_shown_as_text(page_server, seen) -> None:
     page = visit(seen, page_server)
     markup = "<img src=x onerror=alert(1)><b>bold</b>"
@@ -172,6 +201,14 @@ def test_an_overloaded_server_is_asked_again(page_server, seen) -> None:
     wait_text(page, "#state", "The server is busy; trying again")
     wait_text(page, "#output", TRANSLATION)
     assert page.inner_text("#state") == ""
+
+
+def test_a_longer_wait_is_said(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    answer = {"status": 503, "headers": {"Retry-After": "30"}, "json": {"error": "loading"}}
+    page.route("**/translate", lambda route: route.fulfill(**answer))
+    page.fill("#text", DOG)
+    wait_text(page, "#state", "The server is not ready; trying again in 30\u00a0s")
 
 
 def test_being_offline_is_said_and_ends_by_itself(page_server, seen) -> None:

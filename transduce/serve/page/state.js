@@ -2,13 +2,16 @@
 
 const START = {
   tab: "translate", q: "", s: "auto", t: "", // the text and its languages
-  view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
+  sentence: "0", view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
   pin: "", step: "0", cell: "", // pinned word, step of the decoder, cell "query,key" of tokens
   off: "", edit: "", prefix: "", tokens: "", // heads switched off, edited source, forced token ids
   beam: "4", alpha: "0.6", tour: "0",
   prompt: "", temperature: "1", topk: "", topp: "1", seed: "1", length: "200", // of the language model
   forced: "", chosen: "", // token ids that its text begins with, positions of those that were chosen
 };
+
+/* What belongs to one sentence, for another one. */
+export const RESET = {sentence: "0", pin: "", step: "0", cell: "", off: "", edit: "", prefix: "", tokens: ""};
 
 export const state = {...START};
 const listeners = [];
