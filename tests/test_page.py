@@ -310,4 +310,31 @@ def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
     wait_text(page, "#parse-figure", tree)
     leaves = page.eval_on_selector_all("#parse-figure .leaf", "all => all.map(e => e.textContent)")
     assert leaves == ["The", "dog", "sleeps", "."]
-    assert page.locator("#parse-figure .branch").count() == 10
+    assert page.locator("#parse-figure .branch").count() == 6  # words stand below their tags
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_selector("#parse-figure text[text-anchor=start]")
+    assert page.locator("#parse-figure .branch").count() == 6
+    assert overflow(page) <= 0
+    outline = page.eval_on_selector_all("#parse-figure text", "all => all.map(e => e.textContent)")
+    assert outline == ["S", "NP", "DT", "The", "NN", "dog", "VP", "VBZ", "sleeps", ".", "."]
+
+
+def test_the_tabs_share_their_text_and_a_busy_parser_is_asked_again(page_server, seen) -> None:
+    page = visit(seen, page_server, q="The dog sleeps.")
+    settings = {**page_server.get("/frontend/settings").json, "parsing": True}
+    asked = []
+
+    def busy_once(route):
+        asked.append(json.loads(route.request.post_data)["q"])
+        if len(asked) == 1:
+            return route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "busy"})
+        return route.fulfill(json={"tree": "(S (NP (NN dog)))", "score": -1.0})
+
+    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
+    page.route("**/parse", busy_once)
+    page.reload()
+    page.click("#tab-parse")
+    wait_text(page, "#parse-state", "The server is busy; trying again")
+    page.wait_for_selector("#parse-figure .leaf")
+    assert asked == ["The dog sleeps."] * 2
+    assert page.inner_text("#parse-state") == ""

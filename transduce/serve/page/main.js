@@ -105,6 +105,7 @@ async function followModels(server) {
     for (const [tab, feature, start] of parts) {
       if (!server.settings[feature] || !byId(`tab-${tab}`).hidden) continue;
       byId(`tab-${tab}`).hidden = false;
+      showTab();
       start(server);
     }
     showTab();
