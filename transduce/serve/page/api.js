@@ -1,9 +1,11 @@
 // Requests to the server that the page came from.
 
+import {capitalised} from "./dom.js";
+
 /** A request that failed: `kind` is offline, busy, loading, key or refused. */
 export class Failure extends Error {
   constructor(kind, sentence, seconds = 0) {
-    super(sentence.replace(/^./, first => first.toUpperCase()));
+    super(capitalised(sentence));
     this.kind = kind;
     this.seconds = seconds; // after which to try again; 0 if that would not help
   }

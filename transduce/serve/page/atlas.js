@@ -1,6 +1,6 @@
 // Every head of every layer as a small matrix with its role; the chosen one enlarged.
 
-import {html, percent, svg, textWidth} from "./dom.js";
+import {capitalised, html, percent, svg, textWidth} from "./dom.js";
 import {asButton, contentWidth, drawing, matrixImage} from "./figure.js";
 import {KINDS} from "./pair.js";
 import {rolesOf} from "./roles.js";
@@ -11,7 +11,7 @@ const GAP = 14, ROLE = 18, COLUMNS = 400, LEFT = 62;
 const SMALL = 84, LARGE = 104; // side of a small matrix
 
 export const title = "Heads";
-export const hint = "Rows are layers, columns heads; below each what it mostly attends to in this sentence: the previous, same or next token, the start or end of the sentence, punctuation, distant tokens, certain words (content), or everything (broad). Choose one to enlarge it.";
+const hint = "Rows are layers, columns heads; below each what it mostly attends to in this sentence: the previous, same or next token, the start or end of the sentence, punctuation, distant tokens, certain words (content), or everything (broad). Choose one to enlarge it.";
 export const uses = ["kind", "unit", "off", "layer", "head"];
 
 export function draw(box, {pair, say}) {
@@ -19,10 +19,11 @@ export function draw(box, {pair, say}) {
   const room = contentWidth(box), small = atlas(pair, room), parts = [html("div", {class: "scroll"}, small)];
   if (enlarged) {
     const picture = heatMap(pair, say, room);
-    const lines = ribbon(pair, say, Math.min(COLUMNS, room), true);
+    const beside = room - picture.viewBox.baseVal.width - 3 * GAP;
+    const lines = ribbon(pair, say, Math.min(COLUMNS, beside > COLUMNS / 2 ? beside : room), true);
     parts.unshift(html("div", {class: "scroll enlarged"}, picture, lines.picture));
     box.replaceChildren(...parts);
-    say(told());
+    say(describe());
     return {picture, update: lines.update};
   }
   box.replaceChildren(...parts);
@@ -54,7 +55,7 @@ function atlas(pair, room) {
   return picture;
 }
 
-const told = () => `${KINDS[state.kind]}, layer ${state.layer}, head ${state.head}. Point at a cell to read its weight, click it for the equation.`.replace(/^./, first => first.toUpperCase());
+const describe = () => capitalised(`${KINDS[state.kind]}, layer ${state.layer}, head ${state.head}. Point at a cell to read its weight, click it for the equation.`);
 
 /** One head, with words, and a click for the equation of a cell. */
 function heatMap(pair, say, room) {
@@ -79,7 +80,7 @@ function heatMap(pair, say, room) {
     at = [i, j];
     const shown = i >= 0 && i < queries.length && j >= 0 && j < keys.length;
     for (const mark of [frame, row, column]) mark.setAttribute("visibility", shown ? "visible" : "hidden");
-    if (!shown) return say(told());
+    if (!shown) return say(describe());
     for (const mark of [frame, column]) mark.setAttribute("x", left + j * cell);
     for (const mark of [frame, row]) mark.setAttribute("y", top + i * cell);
     return say(`${queries[i]} attends to ${keys[j]}: ${percent(weights[i][j])}`);

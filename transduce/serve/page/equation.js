@@ -1,6 +1,6 @@
 // Equation 1 with the numbers of one cell: from q·k to the softmax and the output.
 
-import {html, percent, svg, textWidth} from "./dom.js";
+import {capitalised, html, percent, svg, textWidth} from "./dom.js";
 import {contentWidth, drawing, matrixImage} from "./figure.js";
 import {readable} from "./pair.js";
 import {set, state} from "./state.js";
@@ -9,7 +9,7 @@ const ROW = 30, WIDEST = 760, NARROW = 560;
 const number = value => value.toFixed(2).replace("-", "−");
 
 export const title = "Equation";
-export const hint = "Attention(Q, K, V) = softmax(QKᵀ/√dₖ)V, for one query and one key of one head.";
+const hint = "Attention(Q, K, V) = softmax(QKᵀ/√dₖ)V, for one query and one key of one head.";
 export const uses = ["kind", "layer", "head"];
 export const needs = "explain";
 
@@ -67,6 +67,6 @@ export function draw(box, {pair, explain, say}) {
   picture.setAttribute("viewBox", `0 0 ${width} ${y + 14}`);
   picture.setAttribute("height", y + 14);
   box.replaceChildren(controls, html("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Equation 1"}, picture));
-  say(`${hint} ${explain.title}.`.replace(/ a(?=ttention of)/, " A"));
+  say(`${hint} ${capitalised(explain.title)}.`);
   return {picture};
 }

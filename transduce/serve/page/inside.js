@@ -2,26 +2,24 @@
 
 import {newest, post, postForBytes, sentenceOf} from "./api.js";
 import * as atlas from "./atlas.js";
-import {byId, html} from "./dom.js";
+import {byId, capitalised, html} from "./dom.js";
 import * as equation from "./equation.js";
 import {savePng, saveSvg} from "./figure.js";
 import * as lattice from "./lattice.js";
 import {decode, KINDS} from "./pair.js";
 import * as positions from "./positions.js";
 import * as ribbon from "./ribbon.js";
-import {onChange, RESET, set, state} from "./state.js";
+import {numbers, onChange, RESET, set, state} from "./state.js";
 import * as steps from "./steps.js";
 import {tourPanel} from "./tour.js";
 import * as whatif from "./whatif.js";
 
 const VIEWS = {ribbon, heads: atlas, steps, beam: lattice, whatif, equation, positions};
 const LETTERS = {e: "encoder", d: "decoder", c: "cross"};
-const EXAMPLE = "The old woman told the children a story because they could not sleep.";
+export const EXAMPLE = "Yesterday I saw an old man who was reading a newspaper in the park.";
 const PAUSE = 350; // milliseconds without a key
 const REST = 2000; // milliseconds without a key before the network is loaded
 const KEPT = 30; // answers
-
-const numbers = text => text.split(",").filter(Boolean).map(Number);
 
 /** The sentences of a text. */
 export function sentencesOf(text) {
@@ -224,7 +222,7 @@ export function startInside(server) {
     const off = whatif.offList().size;
     const parts = [off && `${off} ${off === 1 ? "head" : "heads"} switched off`, state.edit && "the source is edited", (state.prefix || state.tokens) && "a token is forced"].filter(Boolean);
     changed.hidden = !parts.length;
-    changed.replaceChildren(`${parts.join(", ")}. `.replace(/^./, first => first.toUpperCase()), html("button", {type: "button", class: "plain strong", onclick: () => set({off: "", edit: "", prefix: "", tokens: ""})}, "Undo"));
+    changed.replaceChildren(capitalised(`${parts.join(", ")}. `), html("button", {type: "button", class: "plain strong", onclick: () => set({off: "", edit: "", prefix: "", tokens: ""})}, "Undo"));
   }
 
   function showControls(view) {

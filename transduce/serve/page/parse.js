@@ -3,15 +3,14 @@
 import {newest, post, sentenceOf} from "./api.js";
 import {byId, html, svg, textWidth} from "./dom.js";
 import {contentWidth, drawing, savePng, saveSvg} from "./figure.js";
-import {sentencesOf} from "./inside.js";
+import {EXAMPLE, sentencesOf} from "./inside.js";
 import {onChange, set, state} from "./state.js";
 
 const SIZE = 15, LEVEL = 46, TAG = 28, GAP = 14; // TAG: from a word to its part of speech
 const INDENT = 16, LINE = 25, NARROW = 560; // of the outline on a narrow screen
-const EXAMPLE = "The old woman told the children a story because they could not sleep.";
 
 /** A tree {label, children} of a bracketed one; words are leaves without children. */
-export function readTree(text) {
+function readTree(text) {
   const parts = text.match(/[()]|[^\s()]+/g) || [];
   let at = 0;
   const read = () => {

@@ -8,11 +8,11 @@ import {set, state} from "./state.js";
 const ROW = 18, MOST = 48, NARROW = 560;
 
 export const title = "Positions";
-export const hint = "PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same: each row is added to the embedding of its token.";
+const hint = "PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same: each row is added to the embedding of its token.";
 export const uses = [];
 
 /** The encoding of a position, §3.5. */
-export const encoding = (position, size) => Float32Array.from({length: size}, (_, i) => {
+const encoding = (position, size) => Float32Array.from({length: size}, (_, i) => {
   const angle = position / 10000 ** (2 * Math.floor(i / 2) / size);
   return i % 2 ? Math.cos(angle) : Math.sin(angle);
 });

@@ -14,6 +14,10 @@ const START = {
 export const RESET = {sentence: "0", pin: "", step: "0", cell: "", off: "", edit: "", prefix: "", tokens: ""};
 
 export const state = {...START};
+
+/** The numbers of a value such as "3,14". */
+export const numbers = text => text.split(",").filter(Boolean).map(Number);
+
 const listeners = [];
 
 export function onChange(listener) { listeners.push(listener); }

@@ -11,7 +11,7 @@ const PART = 3000; // characters of a request; longer texts are sent in parts
 const FILE_BYTES = 2 ** 20;
 const EXAMPLES = {
   en: ["A dog runs on the beach.", "Two men are sitting on a bench and drinking coffee.",
-    "The old woman told the children a story because they could not sleep."],
+    "Yesterday I saw an old man who was reading a newspaper in the park."],
   de: ["Ein Hund läuft am Strand.", "Zwei Männer sitzen auf einer Bank und trinken Kaffee."],
 };
 /* What the checks found; those that repaired something are good news. */
@@ -214,10 +214,10 @@ export function startTranslate(server) {
   });
   window.addEventListener("online", run);
   document.addEventListener("models", showLanguages);
-  onChange(names => {
+  onChange(names => { // made by another tab or by the address, unless it is what is shown already
+    if (timer || state.tab !== "translate" || !["tab", "q", "s", "t"].some(name => names.has(name))) return;
     const shows = text.value === state.q && from.value === state.s && (!state.t || to.value === state.t);
-    if (timer || state.tab !== "translate") return;
-    if (names.has("tab") ? shows && shown : shows || !["q", "s", "t"].some(name => names.has(name))) return;
+    if (shows && (shown || !names.has("tab"))) return;
     text.value = state.q;
     showLanguages();
     run();
