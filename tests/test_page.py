@@ -300,7 +300,7 @@ def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
     page = visit(seen, page_server)
     assert page.is_hidden("#tab-parse")
     settings = {**page_server.get("/frontend/settings").json, "parsing": True}
-    tree = "(S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (. .))"
+    tree = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (-RRB- -RRB-)))"
     page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
     page.route("**/parse", lambda route: route.fulfill(json={"tree": tree, "score": -1.0}))
     page.reload()
@@ -309,14 +309,14 @@ def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
     page.keyboard.press("Enter")
     wait_text(page, "#parse-figure", tree)
     leaves = page.eval_on_selector_all("#parse-figure .leaf", "all => all.map(e => e.textContent)")
-    assert leaves == ["The", "dog", "sleeps", "."]
+    assert leaves == ["The", "dog", "sleeps", ")"]
     assert page.locator("#parse-figure .branch").count() == 6  # words stand below their tags
     page.set_viewport_size({"width": 390, "height": 800})
     page.wait_for_selector("#parse-figure text[text-anchor=start]")
     assert page.locator("#parse-figure .branch").count() == 6
     assert overflow(page) <= 0
     outline = page.eval_on_selector_all("#parse-figure text", "all => all.map(e => e.textContent)")
-    assert outline == ["S", "NP", "DT", "The", "NN", "dog", "VP", "VBZ", "sleeps", ".", "."]
+    assert outline == ["S", "NP", "DT", "The", "NN", "dog", "VP", "VBZ", "sleeps", "-RRB-", ")"]
 
 
 def test_the_tabs_share_their_text_and_a_busy_parser_is_asked_again(page_server, seen) -> None:

@@ -9,19 +9,26 @@ import {onChange, set, state} from "./state.js";
 const SIZE = 15, LEVEL = 46, TAG = 28, GAP = 14; // TAG: from a word to its part of speech
 const INDENT = 16, LINE = 25, NARROW = 560; // of the outline on a narrow screen
 
+/* How treebanks write brackets and quotation marks. */
+const WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": "“", "''": "”"};
+
 /** A tree {label, children} of a bracketed one; words are leaves without children. */
 function readTree(text) {
   const parts = text.match(/[()]|[^\s()]+/g) || [];
   let at = 0;
   const read = () => {
-    if (parts[at] !== "(") return {label: parts[at++], children: []};
+    if (parts[at] !== "(") {
+      const word = parts[at++];
+      return {label: WRITTEN[word] || word, children: []};
+    }
     at++;
     const node = {label: parts[at] === "(" ? "" : parts[at++], children: []};
     while (at < parts.length && parts[at] !== ")") node.children.push(read());
     at++;
     return node;
   };
-  return read();
+  const root = read();
+  return root.label === "TOP" && root.children.length === 1 ? root.children[0] : root;
 }
 
 const isWord = node => !node.children.length;
