@@ -28,6 +28,7 @@ demo: .venv/installed
 
 # two files of tests at a time
 test: .venv/developing
+	@sh tests/browser.sh
 	.venv/bin/python -m pytest -n 2 --dist loadfile
 
 # The engines as on a CPU without AVX-512 and VNNI, where int8 products are computed otherwise.

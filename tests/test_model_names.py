@@ -40,6 +40,7 @@ def test_german_is_the_default_target_and_models_have_names(two) -> None:
     assert model_path() == model_path("en-de") == model_path(to="de") == two / "en-de"
     assert model_path("de-en") == model_path(to="en") == model_path(to="EN") == two / "de-en"
     assert Translator.load("de-en").translate([SENTENCE]) == [GERMAN]
+    assert list(bundled_models()) == ["en-de", "de-en"]
 
 
 def test_a_directory_precedes_a_bundled_model_of_the_same_name(two, tmp_path, monkeypatch) -> None:

@@ -69,6 +69,35 @@ def test_swapping_translates_the_translation_back(page_server, seen) -> None:
     page.wait_for_function("() => document.querySelector('#output').textContent.length > 0")
 
 
+def test_a_text_in_the_target_language_is_translated_the_other_way_round(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    assert page.input_value("#target-language") == "de"
+    with page.expect_request(lambda one: '"target":"en"' in (one.post_data or "")):
+        page.fill("#text", "Ich möchte bitte eine Tasse Kaffee, aber nicht mit der Milch.")
+    wait_text(page, "#source-language option:checked", "German (detected)")
+    assert page.input_value("#target-language") == "en"
+    page.fill("#text", DOG)
+    wait_text(page, "#output", TRANSLATION)
+    assert page.input_value("#target-language") == "de"
+    assert page.input_value("#source-language") == "auto"
+
+
+def test_a_direction_appears_when_its_model_is_loaded(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    settings = page_server.get("/frontend/settings").json
+    languages = page_server.get("/languages").json
+    one = [{**language, "targets": ["de"]} for language in languages]
+    page.route("**/frontend/settings", lambda r: r.fulfill(json={**settings, "loading": True}))
+    page.route("**/languages", lambda route: route.fulfill(json=one))
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#source-language option").count() == 2
+    assert page.is_disabled("#swap")
+    page.unroute_all()
+    page.wait_for_selector("#source-language [value=de]", state="attached")
+    assert page.is_enabled("#swap")
+
+
 def test_markup_is_shown_as_text(page_server, seen) -> None:
     page = visit(seen, page_server)
     markup = "<img src=x onerror=alert(1)><b>bold</b>"
@@ -174,6 +203,14 @@ def test_an_overloaded_server_is_asked_again(page_server, seen) -> None:
     assert page.inner_text("#state") == ""
 
 
+def test_a_longer_wait_is_said(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    answer = {"status": 503, "headers": {"Retry-After": "30"}, "json": {"error": "loading"}}
+    page.route("**/translate", lambda route: route.fulfill(**answer))
+    page.fill("#text", DOG)
+    wait_text(page, "#state", "The server is not ready; trying again in 30\u00a0s")
+
+
 def test_being_offline_is_said_and_ends_by_itself(page_server, seen) -> None:
     page = visit(seen, page_server)
     page.context.set_offline(True)
@@ -263,7 +300,7 @@ def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
     page = visit(seen, page_server)
     assert page.is_hidden("#tab-parse")
     settings = {**page_server.get("/frontend/settings").json, "parsing": True}
-    tree = "(S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (. .))"
+    tree = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (-RRB- -RRB-)))"
     page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
     page.route("**/parse", lambda route: route.fulfill(json={"tree": tree, "score": -1.0}))
     page.reload()
@@ -272,5 +309,32 @@ def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
     page.keyboard.press("Enter")
     wait_text(page, "#parse-figure", tree)
     leaves = page.eval_on_selector_all("#parse-figure .leaf", "all => all.map(e => e.textContent)")
-    assert leaves == ["The", "dog", "sleeps", "."]
-    assert page.locator("#parse-figure .branch").count() == 10
+    assert leaves == ["The", "dog", "sleeps", ")"]
+    assert page.locator("#parse-figure .branch").count() == 6  # words stand below their tags
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_selector("#parse-figure text[text-anchor=start]")
+    assert page.locator("#parse-figure .branch").count() == 6
+    assert overflow(page) <= 0
+    outline = page.eval_on_selector_all("#parse-figure text", "all => all.map(e => e.textContent)")
+    assert outline == ["S", "NP", "DT", "The", "NN", "dog", "VP", "VBZ", "sleeps", "-RRB-", ")"]
+
+
+def test_the_tabs_share_their_text_and_a_busy_parser_is_asked_again(page_server, seen) -> None:
+    page = visit(seen, page_server, q="The dog sleeps.")
+    settings = {**page_server.get("/frontend/settings").json, "parsing": True}
+    asked = []
+
+    def busy_once(route):
+        asked.append(json.loads(route.request.post_data)["q"])
+        if len(asked) == 1:
+            return route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "busy"})
+        return route.fulfill(json={"tree": "(S (NP (NN dog)))", "score": -1.0})
+
+    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
+    page.route("**/parse", busy_once)
+    page.reload()
+    page.click("#tab-parse")
+    wait_text(page, "#parse-state", "The server is busy; trying again")
+    page.wait_for_selector("#parse-figure .leaf")
+    assert asked == ["The dog sleeps."] * 2
+    assert page.inner_text("#parse-state") == ""

@@ -147,7 +147,7 @@ def test_markup_is_text_and_an_error_is_told(server, seen) -> None:
     body = "".join(json.dumps(line) + "\n" for line in lines)
     page.route("**/generate", lambda route: route.fulfill(body=body))
     page.click("#write")
-    wait_text(page, "#generate-state", "the engine ended")
+    wait_text(page, "#generate-state", "The engine ended")
     assert page.inner_text("#written") == "<b>x</b>"
     assert page.locator("#stop").is_hidden()
 

@@ -245,10 +245,54 @@ def test_errors_inside_are_said(page_server, seen) -> None:
     assert "Type a sentence above" in page.inner_text("#figure")
     page.route("**/attention", lambda route: route.fulfill(status=400, json={"error": "too long"}))
     page.fill("#sentence", "x")
-    wait_text(page, "#inside-state", "too long")
+    wait_text(page, "#inside-state", "Too long")
     page.unroute_all()
     page.context.set_offline(True)
     page.fill("#sentence", DOG)
-    wait_text(page, "#inside-state", "The server cannot be reached.")
+    wait_text(page, "#inside-state", "The server cannot be reached; trying again")
     page.context.set_offline(False)
     wait_text(page, "#translation", "Hund")
+
+
+def test_the_network_is_loaded_before_it_is_looked_into(page_server, seen) -> None:
+    page = visit(seen, page_server, q=DOG)
+    with page.expect_request("**/attention"):  # when the text has not changed for a while
+        wait_text(page, "#output", "Hund")
+    page = visit(seen, page_server)
+    with page.expect_request("**/attention"):
+        page.hover("#tab-inside")
+
+
+def test_the_first_look_says_that_the_network_is_loaded(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    held = []
+    page.route("**/attention", lambda route: held.append(route))
+    page.goto(f"{page_server.url}/#{urlencode(AT_DOG)}")
+    wait_text(page, "#figure", "The first time, the network is loaded")
+    assert page.is_hidden(".exports")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#figure[data-drawn=ribbon] .link")
+    assert page.is_visible(".exports")
+    assert page.inner_text("#inside-state") == ""
+
+
+def test_the_language_is_detected(page_server, seen) -> None:
+    german = "Das ist nicht mein Hund."
+    page = visit(seen, page_server, tab="inside", q=german)
+    page.wait_for_selector("#figure[data-drawn=ribbon]")
+    assert page.input_value("#direction") == "de en"
+    page.fill("#sentence", DOG)
+    wait_text(page, "#translation", "Hund")
+    assert page.input_value("#direction") == "en de"
+
+
+def test_choosing_a_sentence_keeps_the_text(page_server, seen) -> None:
+    text = f"{DOG} {STORY}"
+    page = visit(seen, page_server, **{**AT_DOG, "q": text})
+    wait_text(page, "#translation", "Hund")
+    page.select_option("#which", "1")
+    wait_text(page, "#translation", "Frau")
+    assert page.input_value("#sentence") == STORY
+    page.click("#tab-translate")
+    assert page.input_value("#text") == text

@@ -1,5 +1,6 @@
 """Settings of the server: flags, environment variables, a TOML section; and its API keys."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -10,10 +11,13 @@ from click.testing import CliRunner
 
 from transduce.cli import main
 from transduce.errors import ConfigError
+from transduce.log import silent
+from transduce.serve.engine import ModelInfo
 from transduce.serve.keys import KeyFile, add_key, read_keys, revoke_key
 from transduce.serve.languages import find_code, name_of
+from transduce.serve.models import Models
 from transduce.serve.server import bind
-from transduce.serve.settings import read_settings
+from transduce.serve.settings import ServeConfig, read_settings
 
 
 def test_flags_override_the_environment_which_overrides_the_file(tmp_path) -> None:
@@ -97,3 +101,21 @@ def test_answers_are_not_held_back_until_the_client_has_acknowledged_their_first
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_directions_are_in_the_order_of_the_models_whichever_is_loaded_first(monkeypatch) -> None:
+    pairs = [("en", "de"), ("de", "en"), ("en", "fr")]
+
+    async def load() -> list[tuple[str, str]]:
+        models = Models(ServeConfig(models=["one", "two", "three"]), silent)
+        for model in models.all:
+            monkeypatch.setattr(model.engine, "start", lambda: None)
+        loading = models.start(lambda: None)
+        for number in (2, 0, 1):
+            engine = models.all[number].engine
+            engine.info = ModelInfo("name", "translation", *pairs[number])
+            engine.settled.set()
+            await loading[number]
+        return list(models.by_pair)
+
+    assert asyncio.run(load()) == pairs

@@ -14,8 +14,10 @@ PREFIX = "hf:"
 
 
 def bundled_models() -> dict[str, Path]:
-    """The bundled models by language pair, such as "en-de"."""
-    return {file.parent.name: file.parent for file in sorted(BUNDLED.glob("*-*/config.json"))}
+    """The bundled models by language pair, such as "en-de"; that of the default target first."""
+    folders = sorted(file.parent for file in BUNDLED.glob("*-*/config.json"))
+    folders.sort(key=lambda folder: folder.name.rpartition("-")[2] != DEFAULT_TARGET)
+    return {folder.name: folder for folder in folders}
 
 
 def model_path(name: Path | str | None = None, to: str | None = None, log: Log = silent) -> Path:

@@ -134,6 +134,9 @@ class Models:
         if other is not model:
             self.log(f"not used: {model.name} translates {'-'.join(pair)} as {other.name} does")
             return
+        # in the order of the models, whichever is loaded first
+        in_order = sorted(self.by_pair.items(), key=lambda item: self.all.index(item[1]))
+        self.by_pair = dict(in_order)
         self.log(f"{info.name} is ready: {pair[0]} to {pair[1]}, {info.runs}")
 
     @property

@@ -1,12 +1,20 @@
 // Requests to the server that the page came from.
 
+import {capitalised} from "./dom.js";
+
 /** A request that failed: `kind` is offline, busy, loading, key or refused. */
 export class Failure extends Error {
   constructor(kind, sentence, seconds = 0) {
-    super(sentence);
+    super(capitalised(sentence));
     this.kind = kind;
-    this.seconds = seconds; // after which the server asks to try again
+    this.seconds = seconds; // after which to try again; 0 if that would not help
   }
+}
+
+/** What is said of a request that failed. */
+export function sentenceOf({message, seconds}) {
+  if (!seconds) return message;
+  return `${message.replace(/\.$/, "")}; trying again${seconds > 2 ? ` in ${seconds}\u00a0s` : ""}\u00a0…`;
 }
 
 const KEY = "transduce-key";
@@ -38,7 +46,7 @@ export async function postForLines(path, fields, signal, deliver) {
     }
   } catch (error) {
     if (error.name === "AbortError" || error instanceof Failure) throw error;
-    throw new Failure("offline", "The connection to the server was lost.");
+    throw new Failure("offline", "The connection to the server was lost.", 1);
   }
 }
 
@@ -54,7 +62,7 @@ async function request(path, options) {
     response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure("offline", "The server cannot be reached.");
+    throw new Failure("offline", "The server cannot be reached.", 1);
   }
   if (response.ok) return response;
   let sentence = "";
@@ -64,7 +72,7 @@ async function request(path, options) {
 
 function failure(status, sentence, seconds) {
   if (status === 429) return new Failure("busy", "The server is busy.", seconds);
-  if (status === 503) return new Failure("loading", sentence || "The server is not ready.", seconds);
+  if (status === 503) return new Failure("loading", "The server is not ready.", seconds);
   if (status === 403 || /api key/i.test(sentence)) return new Failure("key", sentence || "The key is not valid.");
   return new Failure("refused", sentence || `The server answered ${status}.`);
 }

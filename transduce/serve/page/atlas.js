@@ -1,27 +1,29 @@
 // Every head of every layer as a small matrix with its role; the chosen one enlarged.
 
-import {html, percent, svg, textWidth} from "./dom.js";
-import {asButton, drawing, matrixImage} from "./figure.js";
+import {capitalised, html, percent, svg, textWidth} from "./dom.js";
+import {asButton, contentWidth, drawing, matrixImage} from "./figure.js";
 import {KINDS} from "./pair.js";
 import {rolesOf} from "./roles.js";
 import {ribbon} from "./ribbon.js";
 import {set, state} from "./state.js";
 
-const THUMB = 84, GAP = 14, ROLE = 18, COLUMNS = 400;
+const GAP = 14, ROLE = 18, COLUMNS = 400, LEFT = 62;
+const SMALL = 84, LARGE = 104; // side of a small matrix
 
 export const title = "Heads";
-export const hint = "Rows are layers, columns heads; below each what it mostly attends to in this sentence: the previous, same or next token, the start or end of the sentence, punctuation, distant tokens, certain words (content), or everything (broad). Choose one to enlarge it.";
+const hint = "Rows are layers, columns heads; below each what it mostly attends to in this sentence: the previous, same or next token, the start or end of the sentence, punctuation, distant tokens, certain words (content), or everything (broad). Choose one to enlarge it.";
 export const uses = ["kind", "unit", "off", "layer", "head"];
 
 export function draw(box, {pair, say}) {
   const enlarged = +state.layer && +state.head;
-  const small = atlas(pair), parts = [html("div", {class: "scroll"}, small)];
+  const room = contentWidth(box), small = atlas(pair, room), parts = [html("div", {class: "scroll"}, small)];
   if (enlarged) {
-    const picture = heatMap(pair, say);
-    const lines = ribbon(pair, say, COLUMNS, true);
+    const picture = heatMap(pair, say, room);
+    const beside = room - picture.viewBox.baseVal.width - 3 * GAP;
+    const lines = ribbon(pair, say, Math.min(COLUMNS, beside > COLUMNS / 2 ? beside : room), true);
     parts.unshift(html("div", {class: "scroll enlarged"}, picture, lines.picture));
     box.replaceChildren(...parts);
-    say(told());
+    say(describe());
     return {picture, update: lines.update};
   }
   box.replaceChildren(...parts);
@@ -29,45 +31,48 @@ export function draw(box, {pair, say}) {
   return {picture: small};
 }
 
-function atlas(pair) {
-  const kind = state.kind, roles = rolesOf(pair, kind), heads = pair.heads(kind), left = 62;
-  const picture = drawing(left + heads * (THUMB + GAP), 26 + roles.length * (THUMB + GAP + ROLE), `All heads: ${KINDS[kind]}`);
+function atlas(pair, room) {
+  const kind = state.kind, roles = rolesOf(pair, kind), heads = pair.heads(kind);
+  const side = Math.max(SMALL, Math.min(LARGE, Math.floor((room - LEFT) / heads) - GAP));
+  const picture = drawing(LEFT + heads * (side + GAP), 26 + roles.length * (side + GAP + ROLE), `All heads: ${KINDS[kind]}`);
+  picture.classList.add("centred");
   for (let head = 0; head < heads; head++)
-    picture.append(svg("text", {x: left + head * (THUMB + GAP) + THUMB / 2, y: 14, "text-anchor": "middle", class: "faint small"}, `head ${head + 1}`));
+    picture.append(svg("text", {x: LEFT + head * (side + GAP) + side / 2, y: 14, "text-anchor": "middle", class: "faint small"}, `head ${head + 1}`));
   roles.forEach((row, layer) => {
-    const y = 26 + layer * (THUMB + GAP + ROLE);
-    picture.append(svg("text", {x: 0, y: y + THUMB / 2, "dominant-baseline": "central", class: "faint small"}, `layer ${layer + 1}`));
+    const y = 26 + layer * (side + GAP + ROLE);
+    picture.append(svg("text", {x: 0, y: y + side / 2, "dominant-baseline": "central", class: "faint small"}, `layer ${layer + 1}`));
     row.forEach((role, head) => {
-      const x = left + head * (THUMB + GAP), {weights} = pair.matrix(kind, layer + 1, head + 1, state.unit);
+      const x = LEFT + head * (side + GAP), {weights} = pair.matrix(kind, layer + 1, head + 1, state.unit);
       const chosen = +state.layer === layer + 1 && +state.head === head + 1;
       const off = state.off.split(",").includes(`${kind[0]}${layer + 1}.${head + 1}`);
       const node = svg("g", {class: `thumb${chosen ? " on" : ""}${off ? " off" : ""}`, "data-head": `${layer + 1}.${head + 1}`},
-        svg("rect", {x: x - 3, y: y - 3, width: THUMB + 6, height: THUMB + 6, rx: 5}),
-        matrixImage(weights, {x, y, width: THUMB, height: THUMB}),
-        svg("text", {x: x + THUMB / 2, y: y + THUMB + 15, "text-anchor": "middle", class: "role"}, off ? "switched off" : role));
+        svg("rect", {x: x - 3, y: y - 3, width: side + 6, height: side + 6, rx: 5}),
+        matrixImage(weights, {x, y, width: side, height: side}),
+        svg("text", {x: x + side / 2, y: y + side + 15, "text-anchor": "middle", class: "role"}, off ? "switched off" : role));
       picture.append(asButton(node, `Layer ${layer + 1}, head ${head + 1}: ${role}`, () => set({layer: layer + 1, head: head + 1})));
     });
   });
   return picture;
 }
 
-const told = () => `${KINDS[state.kind]}, layer ${state.layer}, head ${state.head}. Point at a cell to read its weight, click it for the equation.`.replace(/^./, first => first.toUpperCase());
+const describe = () => capitalised(`${KINDS[state.kind]}, layer ${state.layer}, head ${state.head}. Point at a cell to read its weight, click it for the equation.`);
 
 /** One head, with words, and a click for the equation of a cell. */
-export function heatMap(pair, say) {
+function heatMap(pair, say, room) {
   const {queries, keys, weights} = pair.matrix(state.kind, +state.layer, +state.head, state.unit);
-  const cell = Math.max(16, Math.min(34, 560 / Math.max(keys.length, queries.length)));
   const left = Math.max(...queries.map(word => textWidth(word, 14))) + 14, top = Math.max(...keys.map(word => textWidth(word, 14))) * .72 + 26;
+  const right = textWidth(keys.at(-1), 14) * .72 + 12; // of the last slanted word
+  const cell = Math.max(16, Math.min(34, Math.min(560, room - left - right) / Math.max(keys.length, queries.length)));
   const wide = keys.length * cell, high = queries.length * cell;
   const frame = svg("rect", {width: cell, height: cell, class: "frame", visibility: "hidden"});
   const row = svg("rect", {x: left, width: wide, height: cell, class: "band", visibility: "hidden"});
   const column = svg("rect", {y: top, width: cell, height: high, class: "band", visibility: "hidden"});
   const surface = svg("rect", {x: left, y: top, width: wide, height: high, class: "surface"});
-  const picture = drawing(left + wide + 60, top + high + 8, `Layer ${state.layer}, head ${state.head}: rows are queries, columns keys`,
+  const picture = drawing(left + wide + right, top + high + 8, `Layer ${state.layer}, head ${state.head}: rows are queries, columns keys`,
     svg("rect", {x: left - .5, y: top - .5, width: wide + 1, height: high + 1, class: "edge"}),
     matrixImage(weights, {x: left, y: top, width: wide, height: high}),
     ...queries.map((word, i) => svg("text", {x: left - 8, y: top + (i + .5) * cell, "text-anchor": "end", "dominant-baseline": "central", "font-size": 14, "data-row": i}, word)),
-    ...keys.map((word, j) => svg("text", {transform: `translate(${left + (j + .5) * cell + 4} ${top - 8}) rotate(-45)`, "font-size": 14, "data-column": j}, word)),
+    ...keys.map((word, j) => svg("text", {transform: `translate(${left + (j + .5) * cell + 4} ${top - 8}) rotate(-45)`, "font-size": Math.min(14, .75 * cell), "data-column": j}, word)),
     row, column, frame, surface);
 
   let at = [-1, -1];
@@ -75,7 +80,7 @@ export function heatMap(pair, say) {
     at = [i, j];
     const shown = i >= 0 && i < queries.length && j >= 0 && j < keys.length;
     for (const mark of [frame, row, column]) mark.setAttribute("visibility", shown ? "visible" : "hidden");
-    if (!shown) return say(told());
+    if (!shown) return say(describe());
     for (const mark of [frame, column]) mark.setAttribute("x", left + j * cell);
     for (const mark of [frame, row]) mark.setAttribute("y", top + i * cell);
     return say(`${queries[i]} attends to ${keys[j]}: ${percent(weights[i][j])}`);

@@ -29,6 +29,8 @@ export function color(name) {
   return found;
 }
 
+export const capitalised = text => text.replace(/^./u, first => first.toUpperCase());
+
 export const percent = share => share >= 0.995 ? "100 %" : share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`;
 
 const ruler = document.createElement("canvas").getContext("2d");

@@ -1,15 +1,15 @@
 // Equation 1 with the numbers of one cell: from q·k to the softmax and the output.
 
-import {html, percent, svg, textWidth} from "./dom.js";
-import {drawing, matrixImage} from "./figure.js";
+import {capitalised, html, percent, svg, textWidth} from "./dom.js";
+import {contentWidth, drawing, matrixImage} from "./figure.js";
 import {readable} from "./pair.js";
 import {set, state} from "./state.js";
 
-const LEFT = 96, STRIP = 420, ROW = 30;
+const ROW = 30, WIDEST = 760, NARROW = 560;
 const number = value => value.toFixed(2).replace("-", "−");
 
 export const title = "Equation";
-export const hint = "Attention(Q, K, V) = softmax(QKᵀ/√dₖ)V, for one query and one key of one head.";
+const hint = "Attention(Q, K, V) = softmax(QKᵀ/√dₖ)V, for one query and one key of one head.";
 export const uses = ["kind", "layer", "head"];
 export const needs = "explain";
 
@@ -28,15 +28,18 @@ export function draw(box, {pair, explain, say}) {
     ...names.map((name, i) => html("option", {value: i, selected: i === index}, name))));
   const controls = html("div", {class: "scrubber"}, choice("query", queries, query, value => set({cell: `${value},${key}`})), choice("key", keys, key, value => set({cell: `${query},${value}`})));
 
-  const picture = drawing(760, 10, "Equation 1");
+  const room = Math.max(280, contentWidth(box)), narrow = room < NARROW, width = Math.min(WIDEST, room);
+  const left = narrow ? 64 : 96, long = narrow ? width - left - 2 : 420; // of a strip
+  const picture = drawing(width, 10, "Equation 1");
   let y = 30;
   const write = (x, text, attributes = {}) => picture.append(svg("text", {x, y, "dominant-baseline": "central", ...attributes}, text));
   const strip = (name, values, note) => {
     const most = Math.max(...values.map(Math.abs), 1e-9);
     write(0, name, {class: "symbol"});
-    picture.append(svg("rect", {x: LEFT - .5, y: y - 9.5, width: STRIP + 1, height: 19, class: "edge"}),
-      matrixImage([values], {x: LEFT, y: y - 9, width: STRIP, height: 18, shade: value => value / most}));
-    write(LEFT + STRIP + 14, note, {class: "faint small"});
+    picture.append(svg("rect", {x: left - .5, y: y - 9.5, width: long + 1, height: 19, class: "edge"}),
+      matrixImage([values], {x: left, y: y - 9, width: long, height: 18, shade: value => value / most}));
+    if (narrow) y += 22;
+    write(narrow ? left : left + long + 14, note, {class: "faint small"});
     y += ROW;
   };
   strip("q", explain.q, `query, ${queries[query]}`);
@@ -48,22 +51,22 @@ export function draw(box, {pair, explain, say}) {
   y += 42;
   write(0, "softmax over all keys", {class: "faint small"});
   y += 26;
-  const label = Math.max(...keys.map(name => textWidth(name, 14))) + 16;
+  const label = Math.max(...keys.map(name => textWidth(name, 14))) + 16, full = Math.min(300, width - label - 130);
   explain.weights.forEach((weight, i) => {
     const seen = explain.visible[i];
     write(label - 10, keys[i], {"text-anchor": "end", "font-size": 14, class: i === key ? "strong" : seen ? "" : "faint"});
     write(label + 60, seen ? number(explain.scores[i]) : "−∞", {"text-anchor": "end", class: "faint small"});
-    picture.append(svg("rect", {x: label + 74, y: y - 8, width: Math.max(1, 300 * weight), height: 16, rx: 3, class: i === key ? "bar" : "bar other"}));
-    write(label + 82 + 300 * weight, seen ? percent(weight) : "masked", {class: "faint small"});
+    picture.append(svg("rect", {x: label + 74, y: y - 8, width: Math.max(1, full * weight), height: 16, rx: 3, class: i === key ? "bar" : "bar other"}));
+    write(label + 82 + full * weight, seen ? percent(weight) : "masked", {class: "faint small"});
     y += 25;
   });
   y += 20;
   strip("v", explain.v, `value of ${keys[key]}, weighted ${percent(explain.weights[key])}`);
   strip("Σ wᵢ vᵢ", explain.output, "output of the head for this query");
-  write(LEFT, "blue is positive, orange negative; each strip by its own largest value", {class: "faint small"});
-  picture.setAttribute("viewBox", `0 0 760 ${y + 14}`);
+  write(narrow ? 0 : left, `blue is positive, orange negative${narrow ? "" : "; each strip by its own largest value"}`, {class: "faint small"});
+  picture.setAttribute("viewBox", `0 0 ${width} ${y + 14}`);
   picture.setAttribute("height", y + 14);
   box.replaceChildren(controls, html("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Equation 1"}, picture));
-  say(`${hint} ${explain.title}.`.replace(/ a(?=ttention of)/, " A"));
+  say(`${hint} ${capitalised(explain.title)}.`);
   return {picture};
 }

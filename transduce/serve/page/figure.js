@@ -35,7 +35,7 @@ export function asButton(node, label, act) {
 }
 
 /** The drawing as the text of an SVG file that needs nothing else. */
-export function svgText(drawing) {
+function svgText(drawing) {
   const copy = drawing.cloneNode(true);
   const originals = [drawing, ...drawing.querySelectorAll("*")], copies = [copy, ...copy.querySelectorAll("*")];
   originals.forEach((original, i) => {

@@ -3,16 +3,14 @@
 import {Failure, postForLines} from "./api.js";
 import {byId, html, percent} from "./dom.js";
 import {decodeBytes} from "./pair.js";
-import {onChange, set, state} from "./state.js";
+import {numbers, onChange, set, state} from "./state.js";
 
 const NAMES = ["prompt", "temperature", "topk", "topp", "seed", "length", "forced", "chosen"];
 const LINGER = 250; // milliseconds that the runners-up stay when the pointer leaves
 const EOS = "</s>";
 
-const numbers = text => text.split(",").filter(Boolean).map(Number);
-
 /** A token as one reads it. */
-export function shown({token}) {
+function shown({token}) {
   if (token === EOS) return "end";
   const text = decodeBytes(token).replaceAll("▁", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥");
   if (!/[\p{C}\ufffd]/u.test(text)) return text;

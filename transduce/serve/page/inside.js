@@ -1,26 +1,25 @@
 // The Inside tab: one sentence pair and one selection, shared by all views.
 
-import {newest, post, postForBytes} from "./api.js";
+import {newest, post, postForBytes, sentenceOf} from "./api.js";
 import * as atlas from "./atlas.js";
-import {byId, html} from "./dom.js";
+import {byId, capitalised, html} from "./dom.js";
 import * as equation from "./equation.js";
 import {savePng, saveSvg} from "./figure.js";
 import * as lattice from "./lattice.js";
 import {decode, KINDS} from "./pair.js";
 import * as positions from "./positions.js";
 import * as ribbon from "./ribbon.js";
-import {onChange, set, state} from "./state.js";
+import {numbers, onChange, RESET, set, state} from "./state.js";
 import * as steps from "./steps.js";
 import {tourPanel} from "./tour.js";
 import * as whatif from "./whatif.js";
 
 const VIEWS = {ribbon, heads: atlas, steps, beam: lattice, whatif, equation, positions};
 const LETTERS = {e: "encoder", d: "decoder", c: "cross"};
-const RESET = {pin: "", step: 0, cell: "", off: "", edit: "", prefix: "", tokens: ""};
+export const EXAMPLE = "Yesterday I saw an old man who was reading a newspaper in the park.";
 const PAUSE = 350; // milliseconds without a key
+const REST = 2000; // milliseconds without a key before the network is loaded
 const KEPT = 30; // answers
-
-const numbers = text => text.split(",").filter(Boolean).map(Number);
 
 /** The sentences of a text. */
 export function sentencesOf(text) {
@@ -28,14 +27,15 @@ export function sentencesOf(text) {
   return text.split(/\n+/).flatMap(line => segmenter ? [...segmenter.segment(line)].map(one => one.segment) : [line]).map(one => one.trim()).filter(Boolean);
 }
 
-export function startInside({languages, pairs}) {
+export function startInside(server) {
   const room = byId("inside"), answers = new Map();
-  const nameOf = code => languages.find(one => one.code === code)?.name || code;
-  let pair = null, drawn = null, typing = 0;
+  const nameOf = code => server.languages.find(one => one.code === code)?.name || code;
+  let pair = null, drawn = null, typing = 0, resting = 0, preloaded = false;
+  let detected = ""; // the language of the text, if none is chosen
 
   const say = sentence => { saying.textContent = sentence; };
-  const field = html("input", {type: "text", id: "sentence", autocomplete: "off", spellcheck: "false", dir: "auto", placeholder: "A sentence to look into"});
-  const direction = html("select", {id: "direction", "aria-label": "Direction"}, ...pairs.map(([s, t]) => html("option", {value: `${s} ${t}`}, `${nameOf(s)} → ${nameOf(t)}`)));
+  const field = html("textarea", {id: "sentence", rows: 1, autocomplete: "off", spellcheck: "false", dir: "auto", placeholder: "A sentence to look into"});
+  const direction = html("select", {id: "direction", "aria-label": "Direction"});
   const which = html("select", {id: "which", "aria-label": "Sentence of the text"});
   const translation = html("p", {class: "translation", id: "translation", dir: "auto", "aria-live": "polite"});
   const status = html("p", {class: "state", id: "inside-state", role: "status"});
@@ -47,11 +47,12 @@ export function startInside({languages, pairs}) {
   const controls = html("form", {class: "controls", "aria-label": "What is shown", onsubmit: event => event.preventDefault()});
   const figure = html("div", {class: "figure", id: "figure", role: "tabpanel", "aria-label": "View"});
   const save = (label, action) => html("button", {type: "button", class: "plain", onclick: () => drawn?.picture && action(drawn.picture, `transduce-${state.view}`)}, label);
+  const exports = html("div", {class: "exports"}, save("SVG", saveSvg), save("PNG", savePng));
   room.replaceChildren(
     html("div", {class: "sentence-bar"}, html("label", {class: "hidden", for: "sentence"}, "Sentence"), field, which, direction,
       html("button", {type: "button", class: "plain strong", id: "start-tour", onclick: () => set({tour: 1})}, "Guided tour")),
-    translation, status, changed, tour,
-    html("div", {class: "view-bar"}, views, html("span", {class: "spread"}), html("div", {class: "exports"}, save("SVG", saveSvg), save("PNG", savePng))),
+    html("div", {class: "answer"}, translation, status), changed, tour,
+    html("div", {class: "view-bar"}, views, html("span", {class: "spread"}), exports),
     controls, saying, figure);
   views.addEventListener("keydown", event => {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key], all = [...views.children];
@@ -64,15 +65,28 @@ export function startInside({languages, pairs}) {
     clearTimeout(typing);
     typing = setTimeout(() => set({...RESET, q: field.value}), PAUSE);
   });
-  which.addEventListener("change", () => set({...RESET, q: sentencesOf(state.q)[which.value]}));
+  field.addEventListener("keydown", event => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    set({...RESET, q: field.value});
+  });
+  which.addEventListener("change", () => set({...RESET, sentence: which.value}));
   direction.addEventListener("change", () => { const [s, t] = direction.value.split(" "); set({...RESET, s, t}); });
 
   /** The text that is looked into, and the direction. */
   function subject() {
-    const [original = ""] = sentencesOf(state.q);
-    const target = state.t || pairs[0]?.[1];
-    const [source] = pairs.find(([s, t]) => t === target && (s === state.s || state.s === "auto")) || pairs[0] || [""];
+    const all = sentencesOf(state.q), original = all[state.sentence] || all[0] || "";
+    const wanted = state.s === "auto" ? detected : state.s, {pairs} = server;
+    const [source, target] = pairs.find(([s, t]) => s === wanted && t === state.t) || pairs.find(([s]) => s === wanted)
+      || pairs.find(([, t]) => t === state.t) || pairs[0] || ["", ""];
     return {original, text: state.edit || original, source, target};
+  }
+
+  function showDirections() {
+    const {source, target} = subject();
+    direction.replaceChildren(...server.pairs.map(([s, t]) => html("option", {value: `${s} ${t}`}, `${nameOf(s)} → ${nameOf(t)}`)));
+    direction.value = `${source} ${target}`;
+    direction.hidden = server.pairs.length < 2;
   }
 
   /** What a request is about; the same for all of its kinds. */
@@ -95,8 +109,30 @@ export function startInside({languages, pairs}) {
     return answers.get(name);
   }
 
+  /** The sentence pair, in the direction that is chosen or detected. */
+  async function findPair(signal) {
+    if (state.s === "auto" && server.pairs.length > 1 && state.q) {
+      [{language: detected}] = await ask("detect", {q: state.q.slice(0, 1000)}, signal);
+      showDirections();
+    }
+    return ask("attention", request(state.q.trim() ? {} : {q: EXAMPLE}), signal);
+  }
+
+  /** Loads the network before it is looked into, since the first time takes seconds. */
+  function preload() {
+    clearTimeout(resting);
+    if (pair || preloaded || !server.pairs.length) return;
+    preloaded = true;
+    findPair().catch(error => { preloaded = error.kind === "refused"; });
+  }
+
+  function preloadSoon() {
+    clearTimeout(resting);
+    if (state.q.trim()) resting = setTimeout(preload, REST);
+  }
+
   async function gather(signal) {
-    const {original, source, target} = subject(), found = await ask("attention", request(), signal), view = VIEWS[state.view] || ribbon;
+    const found = await findPair(signal), view = VIEWS[state.view] || ribbon, {original, source, target} = subject();
     const about = {pair: found, say, ...subject()};
     if (view.needs === "beam") about.beam = await ask("beam", {...request({tokens: []}), beam: Number(state.beam)}, signal);
     if (view.needs === "baseline") about.baseline = await ask("attention", {q: original, source, target}, signal);
@@ -110,32 +146,38 @@ export function startInside({languages, pairs}) {
 
   const load = newest(gather, about => {
     pair = about.pair;
-    status.textContent = "";
-    status.className = "state";
+    showStatus("");
     figure.classList.remove("stale");
     fit(pair);
     show(about);
   }, error => {
     if (error.kind === undefined) throw error;
-    status.textContent = error.message + (error.seconds ? " Trying again …" : "");
-    status.className = `state bad ${error.kind}`;
-    if (error.seconds || error.kind === "offline") setTimeout(refresh, 1000 * Math.max(1, error.seconds));
+    showStatus(sentenceOf(error), error.seconds ? "bad busy" : "bad");
+    if (error.seconds) setTimeout(refresh, 1000 * error.seconds);
   });
+
+  /** Says a sentence: beside the translation, or in place of the view if there is none. */
+  function showStatus(sentence, kind = "") {
+    status.textContent = sentence;
+    status.className = `state ${kind}`;
+    if (pair) translation.after(status);
+    else figure.replaceChildren(html("div", {class: "empty"}, status));
+  }
 
   function refresh() {
     if (state.tab !== "inside") return;
-    const {original, source, target} = subject();
+    const {original} = subject();
     if (document.activeElement !== field || !field.value.trim()) field.value = original;
     const all = sentencesOf(state.q);
     which.hidden = all.length < 2;
-    which.replaceChildren(...all.map((one, i) => html("option", {value: i}, `sentence ${i + 1} of ${all.length}`)));
-    direction.value = `${source} ${target}`;
-    direction.hidden = pairs.length < 2;
+    which.replaceChildren(...all.map((one, i) => html("option", {value: i, selected: i === Number(state.sentence)}, `Sentence ${i + 1} of ${all.length}`)));
+    showDirections();
     tour.replaceChildren(...tourPanel());
     for (const button of views.children) {
       const chosen = button.dataset.view === state.view;
       button.setAttribute("aria-selected", chosen);
       button.tabIndex = chosen ? 0 : -1;
+      if (chosen) views.scrollLeft = button.offsetLeft - views.offsetLeft - (views.clientWidth - button.offsetWidth) / 2;
     }
     showChanges();
     if (!original) {
@@ -144,17 +186,17 @@ export function startInside({languages, pairs}) {
       translation.textContent = "";
       controls.replaceChildren();
       say("");
-      status.className = "state";
-      status.textContent = "";
+      showStatus("");
+      exports.hidden = true;
       figure.replaceChildren(html("div", {class: "empty"}, html("p", {}, "Type a sentence above, or start with one:"),
-        html("button", {type: "button", class: "plain strong", onclick: () => set({q: "The old woman told the children a story because they could not sleep."})}, "The old woman told the children a story …")));
+        html("button", {type: "button", class: "plain strong", onclick: () => set({q: EXAMPLE})}, EXAMPLE)));
       return;
     }
+    exports.hidden = !pair;
     if (!pair) figure.replaceChildren();
     const slow = setTimeout(() => {
-      figure.classList.add("stale");
-      status.className = "state busy";
-      status.textContent = pair ? "Computing …" : "Computing; the first time the network is loaded …";
+      showStatus(pair ? "Computing …" : "Computing … The first time, the network is loaded, which takes a few seconds.", "busy");
+      figure.classList.toggle("stale", Boolean(pair));
     }, 200);
     load().finally(() => clearTimeout(slow));
   }
@@ -169,6 +211,7 @@ export function startInside({languages, pairs}) {
   function show(about) {
     translation.textContent = about.pair.translation || "(empty)";
     const view = VIEWS[state.view] || ribbon;
+    exports.hidden = false;
     showControls(view);
     drawn = view.draw(figure, about);
     figure.dataset.drawn = state.view;
@@ -179,7 +222,7 @@ export function startInside({languages, pairs}) {
     const off = whatif.offList().size;
     const parts = [off && `${off} ${off === 1 ? "head" : "heads"} switched off`, state.edit && "the source is edited", (state.prefix || state.tokens) && "a token is forced"].filter(Boolean);
     changed.hidden = !parts.length;
-    changed.replaceChildren(`${parts.join(", ")}. `.replace(/^./, first => first.toUpperCase()), html("button", {type: "button", class: "plain strong", onclick: () => set({off: "", edit: "", prefix: "", tokens: ""})}, "Undo"));
+    changed.replaceChildren(capitalised(`${parts.join(", ")}. `), html("button", {type: "button", class: "plain strong", onclick: () => set({off: "", edit: "", prefix: "", tokens: ""})}, "Undo"));
   }
 
   function showControls(view) {
@@ -191,15 +234,16 @@ export function startInside({languages, pairs}) {
       kind: () => group("kind", "attention", pair.kindNames.map(kind => [kind, kind])),
       layer: () => group("layer", "layer", count(pair.layers(state.kind), all)),
       head: () => group("head", "head", count(pair.heads(state.kind), all)),
-      unit: () => group("unit", "of", [["words", "words"], ["pieces", "pieces"]]),
+      unit: () => group("unit", "units", [["words", "words"], ["pieces", "pieces"]]),
     };
     controls.replaceChildren(...["kind", "layer", "head", "unit"].filter(name => view.uses.includes(name)).map(name => made[name]()));
     controls.hidden = !controls.children.length;
     if (again) controls.querySelector(`[name="${again.name}"][value="${again.value}"]`)?.focus();
   }
 
-  const HEAVY = ["tab", "q", "s", "t", "view", "off", "edit", "prefix", "tokens", "beam", "tour", "cell"];
+  const HEAVY = ["tab", "q", "s", "t", "sentence", "view", "off", "edit", "prefix", "tokens", "beam", "tour", "cell"];
   onChange(names => {
+    if (names.has("q")) preloadSoon();
     if (state.tab !== "inside") return;
     const needsMore = VIEWS[state.view]?.needs === "explain" && ["kind", "layer", "head"].some(name => names.has(name));
     if (needsMore || HEAVY.some(name => names.has(name))) return refresh();
@@ -208,11 +252,14 @@ export function startInside({languages, pairs}) {
     if (["kind", "layer", "head", "unit"].some(name => names.has(name))) show(drawn.about);
     else drawn.update?.(names);
   });
+  for (const id of ["tab-inside", "look"]) for (const name of ["pointerenter", "focus"]) byId(id).addEventListener(name, preload);
+  document.addEventListener("models", showDirections);
   document.addEventListener("theme", () => { if (drawn && state.tab === "inside") show(drawn.about); });
   let width = innerWidth;
   window.addEventListener("resize", () => {
     if (drawn && state.tab === "inside" && innerWidth !== width) show(drawn.about);
     width = innerWidth;
   });
+  preloadSoon();
   refresh();
 }

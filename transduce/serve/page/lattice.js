@@ -9,12 +9,12 @@ const ROW = 34, SIZE = 14, MINUS = "−";
 const END = "</s>";
 
 export const title = "Beam";
-export const hint = "Columns are steps, best partial translations above; pale ones were pruned. Slide α to see which finished translation the length penalty prefers.";
+const hint = "Columns are steps, best partial translations above; pale ones were pruned. Slide α to see which finished translation the length penalty prefers.";
 export const uses = [];
 export const needs = "beam";
 
 /** The score of a finished hypothesis: log P ÷ ((5 + length) / 6)^α. */
-export const score = (node, alpha) => node.total / ((5 + node.length) / 6) ** alpha;
+const score = (node, alpha) => node.total / ((5 + node.length) / 6) ** alpha;
 const number = value => value.toFixed(2).replace("-", MINUS);
 
 export function draw(box, {beam, say}) {

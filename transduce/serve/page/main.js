@@ -1,6 +1,6 @@
 // Starts the page: settings of the server, tabs, colours.
 
-import {get, setKey} from "./api.js";
+import {get, sentenceOf, setKey} from "./api.js";
 import {byId} from "./dom.js";
 import {startGenerate} from "./generate.js";
 import {startInside} from "./inside.js";
@@ -67,42 +67,52 @@ function startTheme() {
   showTheme(name);
 }
 
-export function notice(sentence) {
+function notice(sentence, bad = false) {
   byId("notice").hidden = !sentence;
-  byId("notice").textContent = sentence || "";
+  byId("notice").classList.toggle("bad", bad);
+  byId("notice").textContent = sentence;
 }
 
-/** Languages and settings; waits for a server that is not there or still loads its models. */
+/** Languages, settings, and the directions [source, target]. */
+async function describeServer() {
+  const [languages, settings] = await Promise.all([get("languages"), get("frontend/settings")]);
+  const pairs = languages.flatMap(one => one.targets.filter(code => code !== one.code).map(code => [one.code, code]));
+  return {languages, settings, pairs};
+}
+
+/** Waits for a server that is not there or still loads its models. */
 async function connect() {
   for (;;) {
     try {
-      const [languages, settings] = await Promise.all([get("languages"), get("frontend/settings")]);
-      const pairs = languages.flatMap(one => one.targets.filter(code => code !== one.code).map(code => [one.code, code]));
+      const found = await describeServer(), {pairs, settings} = found;
       if (pairs.length || (!settings.loading && (settings.parsing || settings.generation))) {
         notice("");
-        return {languages, settings, pairs};
+        return found;
       }
       notice("The server is loading its models …");
     } catch (error) {
-      notice(`${error.message} Trying again …`);
+      notice(sentenceOf(error), true);
     }
     await pause();
   }
 }
 
-/** Starts the tabs of the models that are loaded, and of others when they are. */
-async function startModels(settings) {
+/** Shows the tabs and directions of the models that are loaded, and of others when they are. */
+async function followModels(server) {
   const parts = [["parse", "parsing", startParse], ["generate", "generation", startGenerate]];
   for (;;) {
+    for (const tab of ["translate", "inside"]) byId(`tab-${tab}`).hidden = !server.pairs.length;
     for (const [tab, feature, start] of parts) {
-      if (!settings[feature] || !byId(`tab-${tab}`).hidden) continue;
+      if (!server.settings[feature] || !byId(`tab-${tab}`).hidden) continue;
       byId(`tab-${tab}`).hidden = false;
       showTab();
-      start({settings});
+      start(server);
     }
-    if (!settings.loading) return;
+    showTab();
+    if (!server.settings.loading) return;
     await pause();
-    settings = await get("frontend/settings").catch(() => settings);
+    Object.assign(server, await describeServer().catch(() => server));
+    document.dispatchEvent(new Event("models"));
   }
 }
 
@@ -122,10 +132,8 @@ if (server.settings.keyRequired) {
     byId("text").dispatchEvent(new Event("input"));
   });
 }
-for (const tab of ["translate", "inside"]) byId(`tab-${tab}`).hidden = !server.pairs.length;
 startTranslate(server);
 startInside(server);
-showTab();
-startModels(server.settings);
+followModels(server);
 if (!server.settings.loading) set({tab: chosenTab()});
 document.documentElement.dataset.ready = "yes";

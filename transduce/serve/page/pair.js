@@ -20,7 +20,7 @@ export function decode(buffer) {
   return new Pair(header, new Uint8Array(buffer, 4 + length));
 }
 
-export class Pair {
+class Pair {
   constructor(header, block) {
     Object.assign(this, header); // translation, source, target, kinds, steps
     this.block = block;

@@ -1,68 +1,137 @@
 // The Parse tab: the constituents of a sentence as a tree.
 
-import {newest, post} from "./api.js";
+import {newest, post, sentenceOf} from "./api.js";
 import {byId, html, svg, textWidth} from "./dom.js";
-import {drawing, savePng, saveSvg} from "./figure.js";
-import {set, state} from "./state.js";
+import {contentWidth, drawing, savePng, saveSvg} from "./figure.js";
+import {EXAMPLE, sentencesOf} from "./inside.js";
+import {onChange, set, state} from "./state.js";
 
-const SIZE = 15, LEVEL = 56, GAP = 18;
+const SIZE = 15, LEVEL = 46, TAG = 28, GAP = 14; // TAG: from a word to its part of speech
+const INDENT = 16, LINE = 25, NARROW = 560; // of the outline on a narrow screen
+
+/* How treebanks write brackets and quotation marks. */
+const WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": "“", "''": "”"};
 
 /** A tree {label, children} of a bracketed one; words are leaves without children. */
-export function readTree(text) {
+function readTree(text) {
   const parts = text.match(/[()]|[^\s()]+/g) || [];
   let at = 0;
   const read = () => {
-    if (parts[at] !== "(") return {label: parts[at++], children: []};
+    if (parts[at] !== "(") {
+      const word = parts[at++];
+      return {label: WRITTEN[word] || word, children: []};
+    }
     at++;
     const node = {label: parts[at] === "(" ? "" : parts[at++], children: []};
     while (at < parts.length && parts[at] !== ")") node.children.push(read());
     at++;
     return node;
   };
-  return read();
+  const root = read();
+  return root.label === "TOP" && root.children.length === 1 ? root.children[0] : root;
 }
 
+const isWord = node => !node.children.length;
+const isTag = node => node.children.length === 1 && isWord(node.children[0]);
+const kindOf = node => isWord(node) ? "leaf" : isTag(node) ? "tag" : "symbol";
+const text = (node, x, y, anchor) => svg("text", {x, y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": SIZE, class: kindOf(node)}, node.label);
+
+/** Words in a line below, their parts of speech above them, and the constituents above these. */
 function drawTree(tree) {
-  const nodes = [];
+  const nodes = [], width = node => textWidth(node.label, SIZE + 1) + GAP;
   let right = 0, deepest = 0;
-  (function place(node, level) {
-    deepest = Math.max(deepest, level);
-    node.level = level;
-    node.wide = textWidth(node.label, SIZE) + 10;
-    if (node.children.length) {
-      for (const child of node.children) place(child, level + 1);
-      node.x = (node.children[0].x + node.children.at(-1).x) / 2;
-    } else {
-      node.x = right + node.wide / 2;
-      right += node.wide + GAP;
+  (function place(node, level, least) { // least: the width of a label above with no other child
+    nodes.push(Object.assign(node, {level}));
+    const wide = Math.max(width(node), node.children.length > 1 ? 0 : least);
+    if (isWord(node)) {
+      node.x = right + wide / 2;
+      right += wide;
+      return;
     }
-    nodes.push(node);
+    if (!isTag(node)) deepest = Math.max(deepest, level);
+    for (const child of node.children) place(child, level + 1, node.children.length > 1 ? 0 : wide);
+    node.x = (node.children[0].x + node.children.at(-1).x) / 2;
+  })(tree, 0, 0);
+  const tags = 20 + LEVEL * (deepest + 1), y = node => isWord(node) ? tags + TAG : isTag(node) ? tags : 20 + LEVEL * node.level;
+  const lines = nodes.filter(node => !isWord(node) && !isTag(node)).flatMap(node =>
+    node.children.map(child => svg("path", {class: "branch", d: `M${node.x} ${y(node) + 11}v9H${child.x}V${y(child) - 11}`})));
+  const picture = drawing(Math.max(right, 80), tags + TAG + 18, "Tree", ...lines, ...nodes.map(node => text(node, node.x, y(node), "middle")));
+  picture.classList.add("centred");
+  return picture;
+}
+
+/** The same as an outline: a line for each constituent, and one for each word. */
+function drawOutline(tree, width) {
+  const parts = [];
+  let y = 16;
+  (function place(node, level) {
+    const x = 2 + INDENT * level, top = y;
+    parts.push(text(node, x, y, "start"));
+    y += LINE;
+    if (isTag(node)) return parts.push(text(node.children[0], x + textWidth(node.label, SIZE) + 10, top, "start"));
+    for (const child of node.children) {
+      parts.push(svg("path", {class: "branch", d: `M${x + 4} ${top + 11}V${y}h8`}));
+      place(child, level + 1);
+    }
+    return undefined;
   })(tree, 0);
-  const y = node => 24 + LEVEL * (node.children.length ? node.level : deepest);
-  const lines = nodes.flatMap(node => node.children.map(child => svg("path", {class: "branch", d: `M${node.x} ${y(node) + 12}L${child.x} ${y(child) - 14}`})));
-  return drawing(Math.max(right, 80), y({children: [], level: 0}) + 24, "Tree", ...lines,
-    ...nodes.map(node => svg("text", {x: node.x, y: y(node), "text-anchor": "middle", "dominant-baseline": "central", "font-size": SIZE, class: node.children.length ? "symbol" : "leaf"}, node.label)));
+  return drawing(width, y, "Tree", ...parts);
 }
 
 export function startParse() {
   const status = byId("parse-state"), box = byId("parse-figure"), field = byId("parse-text");
+  let asked = "", tree = "";
+
+  function showState(sentence, kind = "") {
+    status.className = `state ${kind}`;
+    status.textContent = sentence;
+  }
+
+  function show() {
+    if (!tree) return box.replaceChildren(html("div", {class: "empty"}, html("p", {}, "Type a sentence above, or start with one:"),
+      html("button", {type: "button", class: "plain strong", onclick: () => set({q: EXAMPLE})}, EXAMPLE)));
+    const room = contentWidth(box), read = readTree(tree), picture = room < NARROW ? drawOutline(read, room) : drawTree(read);
+    return box.replaceChildren(html("div", {class: "scroll"}, picture),
+      html("details", {}, html("summary", {class: "muted"}, "Brackets"), html("p", {class: "muted brackets"}, tree)),
+      html("div", {class: "exports"}, html("button", {type: "button", class: "plain", onclick: () => saveSvg(picture, "tree")}, "SVG"),
+        html("button", {type: "button", class: "plain", onclick: () => savePng(picture, "tree")}, "PNG")));
+  }
+
   const parse = newest((signal, q) => post("parse", {q}, signal), found => {
-    status.className = "state";
-    status.textContent = found ? "" : "The sentence is too long for this model.";
-    if (!found) return box.replaceChildren();
-    const picture = drawTree(readTree(found.tree));
-    return box.replaceChildren(html("div", {class: "scroll"}, picture), html("p", {class: "muted brackets"}, found.tree),
-      html("button", {type: "button", class: "plain", onclick: () => saveSvg(picture, "tree")}, "SVG"),
-      html("button", {type: "button", class: "plain", onclick: () => savePng(picture, "tree")}, "PNG"));
-  }, error => { status.className = "state bad"; status.textContent = error.message; });
+    showState(found ? "" : "The sentence is too long for this model.", "bad");
+    tree = found?.tree || "";
+    if (found) show();
+    else box.replaceChildren();
+  }, (error, q) => {
+    if (error.kind === undefined) throw error;
+    showState(sentenceOf(error), error.seconds ? "bad busy" : "bad");
+    if (error.seconds) setTimeout(() => { if (q === asked) parse(q); }, 1000 * error.seconds);
+  });
+
+  /** Parses the first sentence of the text that the tabs share. */
+  function refresh() {
+    const [q = ""] = sentencesOf(state.q);
+    if (state.tab !== "parse" || q === asked) return;
+    field.value = asked = q;
+    if (q) showState("Parsing …", "busy");
+    if (q) parse(q);
+  }
+
   byId("parse-form").addEventListener("submit", event => {
     event.preventDefault();
-    if (!field.value.trim()) return;
-    status.className = "state busy";
-    status.textContent = "Parsing …";
     set({q: field.value});
-    parse(field.value);
   });
-  field.value = state.q;
-  if (state.tab === "parse" && state.q) parse(state.q);
+  field.addEventListener("keydown", event => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    byId("parse-form").requestSubmit();
+  });
+  let width = innerWidth;
+  window.addEventListener("resize", () => {
+    if (tree && state.tab === "parse" && innerWidth !== width) show();
+    width = innerWidth;
+  });
+  onChange(refresh);
+  show();
+  refresh();
 }

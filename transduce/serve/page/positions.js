@@ -1,18 +1,18 @@
 // §3.5: the sinusoids that tell the model where a token stands.
 
-import {html, svg} from "./dom.js";
-import {drawing, matrixImage} from "./figure.js";
+import {html, svg, textWidth} from "./dom.js";
+import {contentWidth, drawing, matrixImage} from "./figure.js";
 import {readable} from "./pair.js";
 import {set, state} from "./state.js";
 
-const WIDE = 640, ROW = 18, MOST = 48;
+const ROW = 18, MOST = 48, NARROW = 560;
 
 export const title = "Positions";
-export const hint = "PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same: each row is added to the embedding of its token.";
+const hint = "PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same: each row is added to the embedding of its token.";
 export const uses = [];
 
 /** The encoding of a position, §3.5. */
-export const encoding = (position, size) => Float32Array.from({length: size}, (_, i) => {
+const encoding = (position, size) => Float32Array.from({length: size}, (_, i) => {
   const angle = position / 10000 ** (2 * Math.floor(i / 2) / size);
   return i % 2 ? Math.cos(angle) : Math.sin(angle);
 });
@@ -20,25 +20,26 @@ export const encoding = (position, size) => Float32Array.from({length: size}, (_
 export function draw(box, {pair, say}) {
   const size = pair.model?.d_model || 512, kind = pair.model?.positions || "sinusoidal";
   const count = Math.max(24, Math.min(MOST, pair.source.tokens.length)), tokens = pair.source.tokens.map(readable);
+  const left = Math.max(...tokens.map(token => textWidth(token, 13))) + 40, room = contentWidth(box), narrow = room < NARROW;
   const rows = Array.from({length: count}, (_, position) => encoding(position, size));
-  const left = 130, high = count * ROW, top = 34, below = top + high + 60;
+  const wide = Math.max(200, Math.min(920, room - left - 8)), high = count * ROW, top = 34, below = top + high + 60;
   const chosen = Math.min(count - 1, state.pin[0] === "k" && state.unit === "pieces" ? Number(state.pin.slice(1)) : Number(state.step));
-  const mark = svg("rect", {x: left - 1, width: WIDE + 2, height: ROW, class: "frame"}), curve = svg("path", {class: "curve"});
-  const caption = svg("text", {x: left, y: below - 14, class: "faint small"});
-  const surface = svg("rect", {x: left, y: top, width: WIDE, height: high, class: "surface"});
-  const picture = drawing(left + WIDE + 24, below + 130, "Encodings of positions",
-    svg("text", {x: left, y: 18, class: "faint small"}, `even dimensions, 0 to ${size - 2}: sine`),
-    svg("text", {x: left + WIDE / 2 + 6, y: 18, class: "faint small"}, `odd dimensions, 1 to ${size - 1}: cosine`),
-    matrixImage(rows.map(row => [...row.filter((_, i) => i % 2 === 0), ...row.filter((_, i) => i % 2)]), {x: left, y: top, width: WIDE, height: high}),
+  const mark = svg("rect", {x: left - 1, width: wide + 2, height: ROW, class: "frame"}), curve = svg("path", {class: "curve"});
+  const caption = svg("text", {x: narrow ? 0 : left, y: below - 14, class: "faint small"});
+  const surface = svg("rect", {x: left, y: top, width: wide, height: high, class: "surface"});
+  const picture = drawing(left + wide + 8, below + 130, "Encodings of positions",
+    svg("text", {x: left, y: 18, class: "faint small"}, narrow ? "even: sine" : `even dimensions, 0 to ${size - 2}: sine`),
+    svg("text", {x: left + wide / 2 + 6, y: 18, class: "faint small"}, narrow ? "odd: cosine" : `odd dimensions, 1 to ${size - 1}: cosine`),
+    matrixImage(rows.map(row => [...row.filter((_, i) => i % 2 === 0), ...row.filter((_, i) => i % 2)]), {x: left, y: top, width: wide, height: high}),
     ...rows.map((_, position) => svg("text", {x: left - 10, y: top + (position + .5) * ROW, "text-anchor": "end", "dominant-baseline": "central", "font-size": 13, class: tokens[position] ? "" : "faint"}, `${tokens[position] ?? ""}  ${position}`)),
-    mark, caption, svg("path", {d: `M${left} ${below + 100}h${WIDE}`, class: "axis"}), curve, surface);
+    mark, caption, svg("path", {d: `M${left} ${below + 100}h${wide}`, class: "axis"}), curve, surface);
 
   function show(position) {
     mark.setAttribute("y", top + position * ROW);
     const products = rows.map(row => row.reduce((sum, value, i) => sum + value * rows[position][i], 0));
-    const x = other => left + (other + .5) / count * WIDE, most = products[position];
+    const x = other => left + (other + .5) / count * wide, most = products[position];
     curve.setAttribute("d", products.map((value, other) => `${other ? "L" : "M"}${x(other).toFixed(1)} ${(below + 100 - 95 * value / most).toFixed(1)}`).join(""));
-    caption.textContent = `dot product of position ${position} with every other: it depends on the distance alone`;
+    caption.textContent = narrow ? `dot product of position ${position} with every other` : `dot product of position ${position} with every other: it depends on the distance alone`;
   }
   const point = event => {
     const corner = surface.getBoundingClientRect();

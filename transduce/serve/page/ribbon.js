@@ -7,7 +7,7 @@ import {set, state} from "./state.js";
 const STRONGEST = 3, SIZE = 16, NARROW = 560;
 
 export const title = "Ribbon";
-export const hint = "Hover a word to keep its links, click to pin it, move with the arrow keys. The three strongest links of each word are drawn, none weaker than 1/n.";
+const hint = "Hover a word to keep its links, click to pin it, move with the arrow keys. The three strongest links of each word are drawn, none weaker than 1/n.";
 export const uses = ["kind", "layer", "head", "unit"];
 
 export function draw(box, {pair, say}) {

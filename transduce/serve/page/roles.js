@@ -11,7 +11,7 @@ export function rolesOf(pair, kind) {
     Array.from({length: pair.heads(kind)}, (_, head) => roleOf(pair, kind, layer + 1, head + 1)));
 }
 
-export function roleOf(pair, kind, layer, head) {
+function roleOf(pair, kind, layer, head) {
   const {keys, weights} = pair.matrix(kind, layer, head, "pieces");
   const special = pair.special(kind), marks = keys.map((key, j) => j !== special && !/[\p{L}\p{N}_]/u.test(key));
   const names = Object.keys(ROLES), excess = Object.fromEntries(names.map(name => [name, 0]));

@@ -2,7 +2,7 @@
 
 const START = {
   tab: "translate", q: "", s: "auto", t: "", // the text and its languages
-  view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
+  sentence: "0", view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
   pin: "", step: "0", cell: "", // pinned word, step of the decoder, cell "query,key" of tokens
   off: "", edit: "", prefix: "", tokens: "", // heads switched off, edited source, forced token ids
   beam: "4", alpha: "0.6", tour: "0",
@@ -10,7 +10,14 @@ const START = {
   forced: "", chosen: "", // token ids that its text begins with, positions of those that were chosen
 };
 
+/* What belongs to one sentence, for another one. */
+export const RESET = {sentence: "0", pin: "", step: "0", cell: "", off: "", edit: "", prefix: "", tokens: ""};
+
 export const state = {...START};
+
+/** The numbers of a value such as "3,14". */
+export const numbers = text => text.split(",").filter(Boolean).map(Number);
+
 const listeners = [];
 
 export function onChange(listener) { listeners.push(listener); }

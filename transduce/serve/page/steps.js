@@ -8,7 +8,7 @@ import {set, state} from "./state.js";
 const SIZE = 16, LINE = 40, BAR = 300;
 
 export const title = "Steps";
-export const hint = "Each token with its probability. Choose a step, then a runner-up: the model goes on from there.";
+const hint = "Each token with its probability. Choose a step, then a runner-up: the model goes on from there.";
 export const uses = [];
 
 export function draw(box, {pair, say}) {
@@ -74,7 +74,7 @@ function resize(picture, width, height) {
 }
 
 /** Words set one after the other in lines of a width. */
-export function flow(words, left, top, width) {
+function flow(words, left, top, width) {
   let x = left, y = top;
   const places = words.map(text => {
     const wide = textWidth(text, SIZE) + 16;

@@ -16,6 +16,9 @@ const STOPS = [
   ["§6.1", "Beam search", "Not the best token of each step but the best whole translation is wanted. Beam search keeps the four best beginnings and divides the log-probability by the length penalty ((5 + n)/6)^α, with α = 0.6.", {view: "beam", alpha: .6}],
 ];
 
+/** A text whose d_k and W^O are set as in the paper. */
+const typeset = text => text.split(/([_^]\p{L}+)/u).map((part, i) => i % 2 ? html(part[0] === "_" ? "sub" : "sup", {}, part.slice(1)) : part);
+
 const go = number => set({tour: number, ...(number ? STOPS[number - 1][3] : {})});
 
 /** The panel of the present stop, or nothing. */
@@ -27,7 +30,7 @@ export function tourPanel() {
   const button = (label, target, strong) => html("button", {type: "button", class: `plain${strong ? " strong" : ""}`, onclick: () => go(target)}, label);
   return [html("aside", {class: "tour", "aria-label": "Guided tour"},
     html("p", {class: "muted"}, `${number} of ${STOPS.length} · ${section}`),
-    html("h2", {}, heading), html("p", {}, text),
+    html("h2", {}, heading), html("p", {}, ...typeset(text)),
     html("div", {class: "tour-foot"}, number > 1 && button("Back", number - 1), number < STOPS.length ? button("Next", number + 1, true) : button("Done", 0, true),
       html("span", {class: "spread"}), number < STOPS.length && button("End the tour", 0)))];
 }

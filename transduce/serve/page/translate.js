@@ -1,17 +1,17 @@
 // The Translate tab: text in, translation out, as one types.
 
-import {newest, post} from "./api.js";
+import {newest, post, sentenceOf} from "./api.js";
 import {byId, download, html, percent} from "./dom.js";
 import {compare} from "./diff.js";
 import {splitWords} from "./confidence.js";
-import {onChange, set, state} from "./state.js";
+import {onChange, RESET, set, state} from "./state.js";
 
 const PAUSE = 60; // milliseconds without a key before a request is sent
 const PART = 3000; // characters of a request; longer texts are sent in parts
 const FILE_BYTES = 2 ** 20;
 const EXAMPLES = {
   en: ["A dog runs on the beach.", "Two men are sitting on a bench and drinking coffee.",
-    "The old woman told the children a story because they could not sleep."],
+    "Yesterday I saw an old man who was reading a newspaper in the park."],
   de: ["Ein Hund läuft am Strand.", "Zwei Männer sitzen auf einer Bank und trinken Kaffee."],
 };
 /* What the checks found; those that repaired something are good news. */
@@ -33,30 +33,34 @@ const FLAGS = {
 const GOOD = ["repaired", "inserted", "capitals", "split"];
 const AUTO = "auto";
 
-export function startTranslate({languages, settings, pairs}) {
+export function startTranslate(server) {
+  const {settings} = server;
   const text = byId("text"), output = byId("output"), from = byId("source-language"), to = byId("target-language");
-  const nameOf = code => languages.find(one => one.code === code)?.name || code;
-  const sources = [...new Set(pairs.map(pair => pair[0]))];
-  let timer = 0, fileName = "", shown = null, retryTimer = 0; // shown: what the output shows
+  const nameOf = code => server.languages.find(one => one.code === code)?.name || code;
+  const targetsOf = source => [...new Set(server.pairs.filter(pair => source === AUTO || pair[0] === source).map(pair => pair[1]))];
+  let timer = 0, fileName = "", shown = null, retryTimer = 0; // timer: of keys not yet sent; shown: what the output shows
 
   function showLanguages() {
+    const sources = [...new Set(server.pairs.map(pair => pair[0]))];
     const known = sources.includes(state.s) ? state.s : AUTO;
     const detected = shown?.detected && known === AUTO && state.q.trim() ? `${nameOf(shown.detected)} (detected)` : "Detect language";
     from.replaceChildren(html("option", {value: AUTO}, detected), ...sources.map(code => html("option", {value: code}, nameOf(code))));
     from.value = known;
-    const targets = [...new Set(pairs.filter(pair => known === AUTO || pair[0] === known).map(pair => pair[1]))];
+    const targets = targetsOf(known);
     to.replaceChildren(...targets.map(code => html("option", {value: code}, nameOf(code))));
     to.value = targets.includes(state.t) ? state.t : targets[0];
     const back = swapped();
     byId("swap").disabled = !back;
     byId("swap").title = back ? "Swap the languages" : `No model here translates from ${nameOf(to.value)}`;
     output.lang = to.value || "";
+    byId("examples").replaceChildren(html("span", {class: "muted"}, "Try"), ...(EXAMPLES[known === AUTO ? sources[0] : known] || []).map(example =>
+      html("button", {type: "button", onclick: () => { text.value = example; set({q: example}); run(); text.focus(); }}, example)));
   }
 
   /** The direction after a swap, if there is a model for it. */
   function swapped() {
     const source = from.value !== AUTO ? from.value : shown?.detected;
-    const back = pairs.filter(pair => pair[0] === to.value);
+    const back = server.pairs.filter(pair => pair[0] === to.value);
     return back.find(pair => pair[1] === source) || (source ? undefined : back[0]);
   }
 
@@ -78,21 +82,30 @@ export function startTranslate({languages, settings, pairs}) {
       if (parts.length > 1) report(join(results), i + 1, parts.length);
     }
     return join(results);
-  }, result => { showResult(result); showState(""); }, failed);
+  }, result => {
+    const [other] = from.value === AUTO && result.detected === to.value ? targetsOf(result.detected) : [];
+    if (other) { // the text is in the target language: translate it the other way round
+      to.value = other;
+      set({t: other});
+      if (!timer) run();
+      return;
+    }
+    showResult(result);
+    showState("");
+  }, failed);
 
   function failed(error) {
     output.classList.toggle("stale", Boolean(output.textContent));
     if (error.kind === undefined) throw error;
-    const waits = {busy: "The server is busy; trying again …", offline: "The server cannot be reached; trying again …",
-      loading: "The server is not ready; trying again …"};
-    showState(waits[error.kind] || error.message, `bad ${error.kind}`);
+    showState(sentenceOf(error), error.seconds ? "bad busy" : "bad");
     if (error.kind === "key") byId("key-form").hidden = false;
-    if (waits[error.kind]) retryTimer = setTimeout(run, 1000 * Math.max(error.seconds, 1));
+    if (error.seconds) retryTimer = setTimeout(run, 1000 * error.seconds);
   }
 
   function run() {
     clearTimeout(timer);
     clearTimeout(retryTimer);
+    timer = 0;
     const q = text.value;
     byId("count").textContent = q ? `${q.length.toLocaleString("en")}${settings.charLimit > 0 && q.length > settings.charLimit * .8 ? ` of ${settings.charLimit.toLocaleString("en")}` : ""} characters` : "";
     byId("clear").hidden = !q;
@@ -116,7 +129,6 @@ export function startTranslate({languages, settings, pairs}) {
   function showResult(result) {
     shown = result.text ? result : null;
     output.classList.remove("stale");
-    output.dataset.empty = "Translation";
     output.replaceChildren(...result.text ? splitWords(result).map(wordSpan) : []);
     for (const id of ["copy", "look"]) byId(id).disabled = !result.text;
     byId("save").hidden = !result.text || !fileName;
@@ -186,7 +198,7 @@ export function startTranslate({languages, settings, pairs}) {
   byId("copy").addEventListener("click", () => copy(shown.text));
   byId("save").addEventListener("click", () =>
     download(fileName.replace(/(\.[^.]*)?$/, `.${to.value}$1`), new Blob([shown.text], {type: "text/plain"})));
-  byId("look").addEventListener("click", () => set({tab: "inside", s: from.value === AUTO && sources.includes(shown?.detected) ? shown.detected : from.value, t: to.value, edit: "", off: "", prefix: "", tokens: "", pin: "", step: 0, cell: ""}));
+  byId("look").addEventListener("click", () => set({...RESET, tab: "inside", t: to.value}));
   byId("open").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", event => readFile(event.target.files[0]));
   byId("confidence").addEventListener("change", event => output.classList.toggle("show-confidence", event.target.checked));
@@ -201,18 +213,17 @@ export function startTranslate({languages, settings, pairs}) {
     if (file) { event.preventDefault(); readFile(file); }
   });
   window.addEventListener("online", run);
-  for (const example of EXAMPLES[sources[0]] || [])
-    byId("examples").append(html("button", {type: "button", onclick: () => { text.value = example; set({q: example}); run(); text.focus(); }}, example));
-  onChange(names => {
+  document.addEventListener("models", showLanguages);
+  onChange(names => { // made by another tab or by the address, unless it is what is shown already
+    if (timer || state.tab !== "translate" || !["tab", "q", "s", "t"].some(name => names.has(name))) return;
     const shows = text.value === state.q && from.value === state.s && (!state.t || to.value === state.t);
-    if (state.tab !== "translate") return;
-    if (names.has("tab") ? shows && shown : shows || !["q", "s", "t"].some(name => names.has(name))) return;
+    if (shows && (shown || !names.has("tab"))) return;
     text.value = state.q;
     showLanguages();
     run();
   });
   if (state.q) text.value = state.q; // else what was typed before the server answered
-  if (pairs.length) { showLanguages(); if (state.tab === "translate") run(); }
+  if (server.pairs.length) { showLanguages(); if (state.tab === "translate") run(); }
 }
 
 /** A long text as parts that end at line ends. */

@@ -9,7 +9,7 @@ import {set, state} from "./state.js";
 const SIZE = 18, LINE = 30, SPACE = 6;
 
 export const title = "What if";
-export const hint = "Switch heads off or edit a word; every view then shows the changed model until you undo it.";
+const hint = "Switch heads off or edit a word; every view then shows the changed model until you undo it.";
 export const uses = [];
 export const needs = "baseline";
 
