@@ -180,6 +180,12 @@ def test_a_record_of_a_run_says_how_it_was_trained_and_on_what(tmp_path) -> None
     assert training["settings"]["train"]["warmup_steps"] == 40
     assert str(tmp_path) not in file.read_text("utf-8")
     assert "| 0 |" in render_results([found])  # minutes
+    invoke(
+        "train", tmp_path / "tuned", "--from", run.model, "--train", train, "--set", "train.steps=2"
+    )
+    tuned = training_of(Run(tmp_path / "tuned"), tmp_path / "tuned" / "model")
+    assert tuned["started_from"] == "run"
+    assert "| 0, from run |" in render_results([{**found, "training": tuned}])
 
     # a run that has gone on since: its model is still the one of its end
     with run.metrics.open("a", encoding="utf-8") as stream:

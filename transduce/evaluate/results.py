@@ -42,7 +42,11 @@ def render_results(records: Sequence[Record]) -> str:
 
 def _cells(record: Record) -> dict[str, str]:
     scores, search = record["scores"], record["search"]
-    model, seconds = record["model"], (record["training"] or {}).get("seconds")
+    model, training = record["model"], record["training"] or {}
+    seconds = training.get("seconds")
+    minutes = f"{seconds / 60:.0f}" if seconds is not None else UNKNOWN
+    if "started_from" in training:
+        minutes += f", from {training['started_from']}"
     found = f"{scores['bleu']:.2f}"
     if search:
         found += f" (beam {search['beam']}, α {search['alpha']:g})"
@@ -54,7 +58,7 @@ def _cells(record: Record) -> dict[str, str]:
         "lowercased, tokenised": f"{scores['bleu_tokenised_lowercase']:.2f}",
         "chrF2": f"{scores['chrf']:.2f}",
         "TER": f"{scores['ter']:.2f}",
-        "minutes of training": f"{seconds / 60:.0f}" if seconds is not None else UNKNOWN,
+        "minutes of training": minutes,
         "cores": f"{record['machine']['cores']}",
     }
 
