@@ -32,6 +32,8 @@ class Client:
         head = f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
         try:
             async with asyncio.timeout(PATIENCE):
+                if self._streams and self._streams[0].at_eof():
+                    self.close()  # by the server, after a pause
                 if self._streams is None:
                     self._streams = await asyncio.open_connection("127.0.0.1", self.port)
                 reader, writer = self._streams
