@@ -120,6 +120,26 @@ def test_a_request_that_would_wait_too_long_is_refused() -> None:
     asyncio.run(main())
 
 
+def test_the_predicted_delay_is_that_of_large_batches_after_single_texts() -> None:
+    async def main() -> None:
+        engine, loop = Engine(seconds=0.01), asyncio.get_running_loop()
+        queue = batcher(engine)
+        for _ in range(20):
+            await queue.submit(["x"], "o", soon())
+        engine.seconds = 0.1
+        start = loop.time()
+        await queue.submit(["x"] * 50, "o", soon())
+        large = loop.time() - start
+        queue.pause()
+        waiting = asyncio.create_task(queue.submit(["x"] * 50, "o", soon()))
+        await asyncio.sleep(0)
+        assert 0.3 * large < queue.delay < 2.5 * large
+        queue.resume()
+        await waiting
+
+    asyncio.run(main())
+
+
 def test_a_request_past_its_deadline_is_answered_and_not_computed() -> None:
     async def main() -> None:
         engine = Engine()
@@ -197,6 +217,16 @@ def test_after_a_shared_batch_texts_wait_for_each_other() -> None:
         late.append(asyncio.create_task(queue.submit(["d"], "o", soon())))
         await asyncio.gather(*late)
         assert engine.batches == [["a", "b"], ["c", "d"]]
+
+    asyncio.run(main())
+
+
+def test_batches_that_start_together_divide_what_waits() -> None:
+    async def main() -> None:
+        engine = Engine()
+        queue = batcher(engine, batches=2)
+        assert len(await queue.submit(list("abcdefgh"), "o", soon())) == 8
+        assert engine.batches == [list("abcd"), list("efgh")]
 
     asyncio.run(main())
 

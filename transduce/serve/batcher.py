@@ -11,7 +11,7 @@ from transduce.serve.refusal import RefusalError
 
 CHARACTERS = 4  # of a token, about
 FIRST_GUESS = 0.001  # seconds for a token, before anything has been measured
-NEWEST = 0.2  # weight of the newest batch in the measured speed
+KEPT = 0.8  # of the weight of earlier batches in the measured speed, at each new batch
 BUSY = "the server is busy: try again later"
 LATE = "the server is busy: the translation was not finished in time"
 
@@ -42,7 +42,8 @@ class Batcher:
     """The queue of one model.
 
     Requests take turns by the cost of what they have received, so that a long list does not hold
-    up a single sentence. A batch has texts with the same options. A text waits for others, for at
+    up a single sentence. A batch has texts with the same options; `batches` are computed at the
+    same time, and those that start together divide what waits. A text waits for others, for at
     most `wait` seconds, if there were others lately; otherwise it is started at once.
     """
 
@@ -65,7 +66,7 @@ class Batcher:
         self._computed = 0  # cost of the texts in batches
         self._running: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._seconds = FIRST_GUESS  # for a token, of all batches together
+        self._seconds, self._tokens = FIRST_GUESS, 1.0  # of all batches, the newest weigh most
         self._last_end, self._last_size = 0.0, 0  # of the newest batch
         self.ready = True  # set it with `resume` and `pause`
         self.observe: Callable[[int], None] = lambda size: None  # called with each batch's size
@@ -73,7 +74,7 @@ class Batcher:
     @property
     def delay(self) -> float:
         """The seconds that a new text would wait, as predicted from the measured speed."""
-        return (self._queued + self._computed) * self._seconds
+        return (self._queued + self._computed) * self._seconds / self._tokens
 
     @property
     def waiting(self) -> int:
@@ -144,14 +145,15 @@ class Batcher:
             if self._crowded and early > 0 and self._queued < self._batch_tokens:
                 self._timer = loop.call_later(early, self._pump)
                 return
-            batch = self._take()
+            free = self._batches - len(self._running)
+            batch = self._take(min(self._batch_tokens, -(-self._queued // free)))
             if batch:
                 task = loop.create_task(self._compute(batch))
                 self._running.add(task)
                 task.add_done_callback(self._end)
 
-    def _take(self) -> list[Waiting]:
-        """The next texts in turn that have the same options, up to the cost of a batch."""
+    def _take(self, most: int) -> list[Waiting]:
+        """The next texts in turn that have the same options, up to a cost; at least one."""
         batch: list[Waiting] = []
         others, cost = [], 0
         while self._queue:
@@ -160,7 +162,7 @@ class Batcher:
                 self._queued -= one.cost
             elif batch and one.options != batch[0].options:
                 others.append(one)
-            elif batch and cost + one.cost > self._batch_tokens:
+            elif batch and cost + one.cost > most:
                 others.append(one)
                 break
             else:
@@ -189,8 +191,9 @@ class Batcher:
                 if not one.result.done():
                     one.result.set_result(result)
             now = loop.time()
-            seconds = (now - max(start, self._last_end)) / cost
-            self._seconds += NEWEST * (seconds - self._seconds)
+            # sums, so that a large batch weighs more than single texts, which are slower by token
+            self._seconds = KEPT * self._seconds + now - max(start, self._last_end)
+            self._tokens = KEPT * self._tokens + cost
             self._last_end = now
         finally:
             self._computed -= cost

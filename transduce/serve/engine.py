@@ -32,7 +32,7 @@ class ModelInfo:
 class Engine:
     """One model in a process of its own, so that its death or its memory harms nothing else."""
 
-    def __init__(self, model: str, options: dict[str, str], hang_seconds: float, log: Log) -> None:
+    def __init__(self, model: str, options: dict[str, Any], hang_seconds: float, log: Log) -> None:
         self.model, self.options, self.hang_seconds, self.log = model, options, hang_seconds, log
         self.info: ModelInfo | None = None  # once it has been loaded
         self.failure: str | None = None  # why it cannot be loaded

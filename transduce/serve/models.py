@@ -9,6 +9,7 @@ from typing import Any
 from transduce.errors import ModelError
 from transduce.generate import LINES, STREAM
 from transduce.log import Log
+from transduce.machine import cores
 from transduce.model_names import bundled_models
 from transduce.serve.batcher import BUSY, Batcher, Result
 from transduce.serve.engine import Engine
@@ -33,13 +34,14 @@ class Model:
     """An engine and the queue before it."""
 
     def __init__(self, name: str, config: ServeConfig, log: Log) -> None:
-        options = {key: getattr(config, key) for key in ("engine", "device", "compute", "batches")}
+        batches = config.batches or cores()
+        options = {key: getattr(config, key) for key in ("engine", "device", "compute")}
         self.name, self.log = name, log
         self._asked = 0
-        self.engine = Engine(name, options, config.hang_seconds, log)
+        self.engine = Engine(name, {**options, "batches": batches}, config.hang_seconds, log)
         self.batcher = Batcher(
             self._translate,
-            batches=config.batches,
+            batches=batches,
             batch_tokens=config.batch_tokens,
             wait=config.batch_ms / 1000,
             queue_limit=config.queue_limit,

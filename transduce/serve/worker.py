@@ -20,7 +20,7 @@ from transduce.serve.engine import ModelInfo
 from transduce.serve.frames import Frame, receive_frame
 from transduce.serve.work import Work, generator_work, parser_work, translator_work
 
-PAD_TO = 8  # tokens: requests at the same time are few, and their lengths differ
+PAD_TO = 16  # tokens: requests at the same time are few, and their lengths differ
 TRANSLATE = "translate"  # the task that is batched; others take turns, so as not to delay it
 TEXTS = 4  # that a language model writes at the same time
 
@@ -49,7 +49,7 @@ def main() -> None:
         send(Frame({"failure": f"{first.fields['model']} cannot be loaded: {error}"}))
         return
     send(Frame(asdict(info)))
-    batches = ThreadPoolExecutor(int(first.fields["batches"]))
+    batches = ThreadPoolExecutor(first.fields["batches"])
     others = ThreadPoolExecutor(TEXTS if "generate" in work else 1)
     awaited: set[int] = set()  # the numbers of requests whose answers are wanted
     while (frame := receive_frame(connection)) is not None:
