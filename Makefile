@@ -6,6 +6,8 @@ export PYTHONUTF8 = 1
 # what `make demo` shows of the bundled model
 SENTENCES = "Where is the nearest station?" "I would like a cup of coffee, please." \
   "My sister has been learning German for three years." "If it rains tomorrow, we will stay at home."
+SAETZE = "Wo ist der nächste Bahnhof?" "Ich hätte gern eine Tasse Kaffee." \
+  "Meine Schwester lernt seit drei Jahren Deutsch." "Wenn es morgen regnet, bleiben wir zu Hause."
 LOOK = "Where is the nearest station?" --kind cross --from nächste
 
 .PHONY: demo test test-avx2 check results docs clean
@@ -14,6 +16,8 @@ demo: .venv/installed
 	@mkdir -p demo-output
 	@echo; echo "1. The bundled model translates English into German, offline:"; echo
 	.venv/bin/transduce translate $(SENTENCES)
+	@echo; echo "   and German into English:"; echo
+	.venv/bin/transduce translate --to en $(SAETZE)
 	@echo; echo '2. The attention weights of one head when the decoder has written "Wo ist der nächste":'; echo
 	.venv/bin/transduce explain $(LOOK) > demo-output/explain.txt
 	@sed -n '/^10\. /,$$p' demo-output/explain.txt

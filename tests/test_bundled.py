@@ -1,4 +1,4 @@
-"""The bundled model: complete, small, good, and batch-invariant on every CPU."""
+"""The bundled models: complete, small, good, and batch-invariant on every CPU."""
 
 import gzip
 import json
@@ -8,17 +8,34 @@ from pathlib import Path
 
 import pytest
 from batching import arranged
+from click.testing import CliRunner
 from models import best
 from sacrebleu.metrics.bleu import BLEU
 
+from transduce.cli import main
 from transduce.directory import ModelDirectory
 from transduce.engines.router import find_converted, open_engine
 from transduce.model_names import bundled_models
 from transduce.search import PAPER, length_penalty
 from transduce.translate.translator import Translator
 
-BUNDLED = bundled_models()["en-de"]
-RESULT = Path(__file__).parents[1] / "results" / "tatoeba-en-de.json"
+RESULTS = Path(__file__).parents[1] / "results"
+EVERYDAY = {
+    "en-de": {
+        "Good morning!": "Guten Morgen!",
+        "I don't understand.": "Ich verstehe nicht.",
+        "What time is it?": "Wie viel Uhr ist es?",
+        "She is reading a book.": "Sie liest gerade ein Buch.",
+        "Thank you very much.": "Vielen Dank!",
+    },
+    "de-en": {
+        "Guten Morgen!": "Good morning!",
+        "Ich verstehe nicht.": "I don't understand.",
+        "Sie liest ein Buch.": "She is reading a book.",
+        "Was waren die Alternativen?": "What were the alternatives?",
+        "Tom spricht besser Französisch als ich.": "Tom speaks French better than me.",
+    },
+}
 
 
 def lines(file, count):
@@ -26,14 +43,20 @@ def lines(file, count):
         return stream.read().split("\n")[:count]
 
 
-@pytest.fixture(scope="module")
-def pairs(data):
-    return [line.split("\t") for line in lines(data / "tatoeba-en-de" / "test.tsv.gz", 2000)]
+@pytest.fixture(scope="module", params=EVERYDAY)
+def name(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def directory():
-    return ModelDirectory.open(BUNDLED)
+def directory(name):
+    return ModelDirectory.open(bundled_models()[name])
+
+
+@pytest.fixture(scope="module")
+def pairs(data, name):
+    sides = [line.split("\t") for line in lines(data / "tatoeba-en-de" / "test.tsv.gz", 2000)]
+    return sides if name == "en-de" else [(german, english) for english, german in sides]
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +90,13 @@ def by_torch(torch_engine, sources):
 
 
 @pytest.fixture(scope="module")
-def mixed(data, directory):
-    """2,000 lines of several kinds: news, captions and everyday sentences."""
-    news = lines(data / "newstest" / "newstest2014.en.gz", 3000)
-    captions = lines(data / "multi30k" / "test_2017_flickr.en.gz", 500)
-    everyday = lines(data / "tatoeba-en-de" / "mono.en.gz", 1250)
-    short = [text for text in news if len(text) < 150][:250]
+def mixed(data, directory, name):
+    """2,000 lines of several kinds: news, captions and everyday sentences; 500 of German."""
+    source, share = name[:2], 1 if name == "en-de" else 4
+    news = lines(data / "newstest" / f"newstest2014.{source}.gz", 3000)
+    captions = lines(data / "multi30k" / f"test_2017_flickr.{source}.gz", 500 // share)
+    everyday = lines(data / "tatoeba-en-de" / f"mono.{source}.gz", 1250 // share)
+    short = [text for text in news if len(text) < 150][: 250 // share]
     return directory.tokenizer.encode_batch([*short, *captions, *everyday])
 
 
@@ -86,17 +110,17 @@ def bleu(directory, tokens, references):
     return BLEU().corpus_score(texts, references).score
 
 
-def test_it_is_complete_and_takes_25_megabytes_at_most() -> None:
-    ModelDirectory.open(BUNDLED)
-    assert sum(f.stat().st_size for f in BUNDLED.rglob("*") if f.is_file()) <= 25_000_000
+def test_it_is_complete_and_takes_25_megabytes_at_most(directory) -> None:
+    files = [file for file in directory.path.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= 25_000_000
 
 
 def test_it_is_already_converted_for_ctranslate2(directory) -> None:
-    assert find_converted(directory) == BUNDLED / "ctranslate2"
+    assert find_converted(directory) == directory.path / "ctranslate2"
 
 
-def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
-    card = (BUNDLED / "card.md").read_text("utf-8")
+def test_its_card_names_data_licence_scores_cost_and_limits(directory, name) -> None:
+    card = (directory.path / "card.md").read_text("utf-8")
     for fact in (
         "Tatoeba",
         "CC BY 2.0",
@@ -106,8 +130,7 @@ def test_its_card_names_data_licence_scores_cost_and_limits() -> None:
         "not good at",
     ):
         assert fact in card
-    description = ModelDirectory.open(BUNDLED).description
-    assert (description.source_language, description.target_language) == ("en", "de")
+    assert "-".join(directory.languages.values()) == name
 
 
 def test_one_command_translates_without_a_network() -> None:
@@ -127,27 +150,27 @@ def test_one_command_translates_without_a_network() -> None:
     assert done.stderr == ""
 
 
-def test_everyday_sentences_are_translated_correctly() -> None:
-    wanted = {
-        "Good morning!": "Guten Morgen!",
-        "I don't understand.": "Ich verstehe nicht.",
-        "What time is it?": "Wie spät ist es?",
-        "She is reading a book.": "Sie liest ein Buch.",
-        "Thank you very much.": "Vielen Dank!",
-    }
-    assert Translator.load().translate(list(wanted)) == list(wanted.values())
+def test_everyday_sentences_are_translated_correctly(name) -> None:
+    wanted = EVERYDAY[name]
+    assert Translator.load(name).translate(list(wanted)) == list(wanted.values())
 
 
-def test_it_scores_what_its_results_say(pairs) -> None:
+def test_the_direction_is_chosen_by_the_target_language() -> None:
+    done = CliRunner().invoke(main, ["translate", "--to", "en", "Guten Morgen!"])
+    assert done.stdout == "Good morning!\n"
+
+
+def test_it_scores_what_its_results_say(name, pairs) -> None:
     texts, references = map(list, zip(*pairs, strict=True))
-    translations = Translator.load().translate(texts)
-    published = json.loads(RESULT.read_text("utf-8"))["scores"]
+    translations = Translator.load(name).translate(texts)
+    record = (RESULTS / f"tatoeba-{name}.json").read_text("utf-8")
+    published = json.loads(record)["scores"]
     score = BLEU().corpus_score(translations, [references]).score
     assert score == pytest.approx(published["bleu"], abs=0.2)
 
 
 @pytest.mark.parametrize("arrangement", ["alone", "thirteen", "shuffled"])
-def test_2000_lines_of_several_kinds_are_translated_the_same_in_every_batch(
+def test_lines_of_several_kinds_are_translated_the_same_in_every_batch(
     fast, mixed, mixed_found, arrangement
 ) -> None:
     order, size = arranged(mixed, arrangement)

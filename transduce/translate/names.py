@@ -12,7 +12,7 @@ from transduce.translate.traits import Traits
 # A translation is replaced if the model is so much surer of the same sentence with familiar names:
 # this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the rarer it was
 # in training; a name that is a single token is known. docs/log.md says what this finds.
-SURER = 5.0
+SURER = 4.0
 FAMILIAR = (("Tom", "Boston", "Maria"), ("Boston", "Maria", "Tom"))  # one row is one attempt
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
 
