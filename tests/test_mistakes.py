@@ -361,9 +361,9 @@ MISTAKES = {
         import --from huggingface hf-broken out              | hf-broken
         import --from marian hf-broken out                   | hf-broken has no file of weights
         import --from marian missing out                     | no directory missing
-        translate --to xx hello                              | 'xx'; bundled: de-en, en-de
+        translate --to xx hello                              | 'xx'; bundled: en-de, de-en
         translate --to de --model model hello                | leave out --to or --model
-        translate --model xx-yy hello                        | bundled model; bundled: de-en, en-de
+        translate --model xx-yy hello                        | bundled model; bundled: en-de, de-en
         translate --model hf:name hello                      | hf:name is not hf:ORG/NAME
         info hf:../../x                                      | hf:../../x is not hf:ORG/NAME
         import --from huggingface hf-deep out                | nested too deeply

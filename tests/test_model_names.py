@@ -108,7 +108,7 @@ def test_german_text_without_a_model_for_it_lists_what_there_is(one) -> None:
     assert done.exit_code == 0
     assert done.stderr == (
         "the text is German, but the model translates English; bundled: en-de; "
-        "give another model with --model\nlanguage: 1\n"
+        "give another model with --model\nlanguage: 1; low-score: 1\n"
     )
 
 

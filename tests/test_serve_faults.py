@@ -30,7 +30,7 @@ TIMES = [f"--set=serve.{name}_seconds=1" for name in ("header", "body", "idle")]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("serve"), *TIMES) as server:
+    with running(tmp_path_factory.mktemp("serve"), *TIMES, "--model", "en-de") as server:
         yield server
 
 

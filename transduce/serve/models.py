@@ -143,8 +143,13 @@ class Models:
 
     @property
     def ready(self) -> bool:
-        """Whether a model can be used."""
-        return any(model.engine.ready for model in self.all)
+        """Whether every model has been loaded, or cannot be, and one can be used."""
+        return not self.loading and any(model.engine.ready for model in self.all)
+
+    @property
+    def loading(self) -> bool:
+        """Whether a model is still being loaded, whose languages are not known yet."""
+        return not all(model.engine.settled.is_set() for model in self.all)
 
     @property
     def codes(self) -> list[str]:
@@ -164,8 +169,7 @@ class Models:
         """The code of a language; raises RefusalError if it is not served."""
         code = find_code(written, self.codes)
         if code is None:
-            if not self.ready:
-                raise RefusalError(503, "the models are being loaded: try again later", 1)
+            self._refuse_while_loading()
             raise RefusalError(400, f"{written[:20]} is not supported")
         return code
 
@@ -173,9 +177,14 @@ class Models:
         """The model of a direction; raises RefusalError if there is none."""
         model = self.by_pair.get((source, target))
         if model is None:
+            self._refuse_while_loading()
             raise RefusalError(
                 400,
                 f"{name_of(target)} ({target}) is not available as a target language from "
                 f"{name_of(source)} ({source})",
             )
         return model
+
+    def _refuse_while_loading(self) -> None:
+        if self.loading:
+            raise RefusalError(503, "the models are being loaded: try again later", 1.0)
