@@ -192,7 +192,7 @@ def test_requests_that_ctranslate2_does_not_support_go_to_torch(directory, sourc
         Request(sources[0]),
         Request(sources[1], prefix=(7, 9)),
         Request(sources[2], constraint=lambda _: Never([5, 6])),
-        Request([5] * 2000, Search(beam=1, extra_length=5)),
+        Request([5] * (engine.fast.longest - 5), Search(beam=1, extra_length=5)),
     ]
     assert [engine.fast.unsupported(request) is None for request in requests] == [
         True,

@@ -203,7 +203,7 @@ def test_prefixes_and_alignments_load_the_network_once(directory, monkeypatch) -
 
 
 def test_calls_from_several_threads_give_what_each_gives_alone(translator) -> None:
-    texts = [source for source, _ in pairs(48)]
+    texts = [source for source, _ in pairs(24)]
     jobs = [(texts[i::6], replace(DEFAULTS, scores=i % 2 == 0)) for i in range(6)]
     jobs += [(texts[:4], TranslateOptions(Search(beam=2), prefix="Der"))] * 2
     alone = [translator.results(*job) for job in jobs]
