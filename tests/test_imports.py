@@ -27,6 +27,7 @@ STAGES = [
     "loss",
     "model",
     "schedule",
+    "muon",
     "shortlist",
     "directory",
     "search",

@@ -59,4 +59,4 @@ def test_decay_needs_no_other_moments_than_adams() -> None:
         parameter.grad = torch.ones_like(parameter)
     learner.update(0.1)
     assert len(learner.moments()) == 2 * len(learner.parameters)
-    assert {group["betas"] for group in learner.optimiser.param_groups} == {(0.9, 0.99)}
+    assert {group["betas"] for group in learner.optimisers[0].param_groups} == {(0.9, 0.99)}

@@ -602,8 +602,11 @@ def test_a_batch_in_micro_batches_has_the_gradient_of_the_whole_batch(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["copy", "reverse"])
-def test_a_model_learns_a_task_with_any_seed(tmp_path, task) -> None:
+@pytest.mark.parametrize(
+    ("task", "optimiser", "steps"),
+    [("copy", "adam", 1300), ("reverse", "adam", 1300), ("reverse", "muon", 650)],
+)
+def test_a_model_learns_a_task_with_any_seed(tmp_path, task, optimiser, steps) -> None:
     """A fresh seed each time; at least 98 % of unseen sequences must come out exactly right."""
     seed = random.SystemRandom().randrange(10**6)
     lines = digits.pairs(8000, seed, longest=6, task=task)
@@ -619,10 +622,11 @@ def test_a_model_learns_a_task_with_any_seed(tmp_path, task) -> None:
         "model.n_layers=2",
         "train.tokens_per_batch=1024",
         "model.p_drop=0.05",
-        "train.steps=1300",
+        f"train.optimiser={optimiser}",
+        f"train.steps={steps}",
         "train.warmup_steps=250",
         "train.checkpoint_steps=40",
-        "train.validate_steps=1300",
+        f"train.validate_steps={steps}",
         "train.log_steps=100",
         "train.bleu_sentences=400",
         f"train.seed={seed}",
@@ -643,7 +647,8 @@ def test_the_optimiser_is_the_papers() -> None:
     from transduce.model import Transformer
 
     small = ModelConfig(vocab_size=11, d_model=8, d_ff=8, n_heads=2, n_layers=1)
-    for group in Learner(Transformer(small)).optimiser.param_groups:
+    (adam,) = Learner(Transformer(small)).optimisers
+    for group in adam.param_groups:
         assert group["betas"] == (0.9, 0.98)
         assert (group["eps"], group["weight_decay"], group["amsgrad"]) == (1e-9, 0, False)
 

@@ -171,6 +171,7 @@ PRESETS: dict[str, Difference] = {
         "train": {
             "steps": 2000,
             "tokens_per_batch": 768,
+            "optimiser": "muon",
             "schedule": "cosine",
             "lr": 0.003,
             "warmup_steps": 100,

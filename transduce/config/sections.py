@@ -295,6 +295,11 @@ class TrainConfig(Section):
         "whenever validation is not better, or along a cosine to a tenth at the last step",
     )
     lr: Positive = Field(0.001, description="Highest learning rate, for plateau and cosine")
+    optimiser: Literal["adam", "muon"] = Field(
+        "adam",
+        description="Adam (§5.3) for all weights, or Muon for the matrices of linear layers and "
+        "Adam for the others",
+    )
     beta2: Probability = Field(0.98, description="β₂ of Adam (§5.3)")
     weight_decay: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="Decay of the matrices, decoupled from the gradient as in AdamW; 0: none"

@@ -185,7 +185,7 @@ class Trainer:
             fresh = self._new_learner()
             self.put({name: p.detach() for name, p in fresh.parameters.items()})
             self.learner = Learner(self.learner.model, self.config.train)
-            self.learner.optimiser.zero_grad(set_to_none=True)  # of the step that failed
+            self.learner.clear_gradients()  # of the step that failed
             found = Position()
         self.position = replace(found, rollbacks=rollbacks)
         self.display.log(

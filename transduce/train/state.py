@@ -23,6 +23,7 @@ from transduce.directory.network import load_weights, weights_of
 from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
+from transduce.muon import Muon, muon_matrices
 from transduce.train.processes import Processes
 from transduce.train.run import CHECKPOINT_FILES, Run, numbered, read_metrics
 
@@ -75,12 +76,15 @@ class Learner:
         settings = settings or TrainConfig()
         self.model = model
         self.parameters = dict(model.named_parameters())
-        matrices = [p for p in self.parameters.values() if p.dim() > 1]
-        others = [p for p in self.parameters.values() if p.dim() < 2]
-        groups: list[dict[str, Any]] = [{"params": matrices, "weight_decay": settings.weight_decay}]
-        groups.append({"params": others})
+        self.names = {parameter: name for name, parameter in self.parameters.items()}
+        heights = muon_matrices(model) if settings.optimiser == "muon" else {}
+        others = [p for p in self.parameters.values() if p not in heights]
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in others if p.dim() > 1], "weight_decay": settings.weight_decay},
+            {"params": [p for p in others if p.dim() < 2]},
+        ]
         # §5.3 is AdamW without decay; the learning rate is set at every step
-        self.optimiser = torch.optim.AdamW(
+        adam = torch.optim.AdamW(
             groups,
             lr=0.0,
             betas=(0.9, settings.beta2),
@@ -88,18 +92,26 @@ class Learner:
             weight_decay=0.0,
             fused=True,
         )
+        self.optimisers: list[torch.optim.Optimizer] = [adam]
+        if heights:
+            self.optimisers.append(Muon(heights, settings.weight_decay))
         self.decay = settings.ema
         weights = weights_of(model) if self.decay else {}
         self.average = {name: weight.clone() for name, weight in weights.items()}
 
     def update(self, rate: float) -> None:
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            optimiser.step()
+        self.clear_gradients()
         with torch.no_grad():
             for name, mean in self.average.items():
                 mean.lerp_(self.parameters[name], 1 - self.decay)
+
+    def clear_gradients(self) -> None:
+        for optimiser in self.optimisers:
+            optimiser.zero_grad(set_to_none=True)
 
     def gradient_norm(self) -> Tensor:
         grads = [p.grad for p in self.parameters.values() if p.grad is not None]
@@ -110,24 +122,30 @@ class Learner:
         return is_finite([*self.parameters.values(), *self.moments().values()])
 
     def moments(self) -> dict[str, Tensor]:
-        """Adam's two moments of every parameter, and the exponential moving average."""
+        """The moments of every parameter, and the exponential moving average.
+
+        Adam has two of each parameter, Muon one.
+        """
         tensors = {f"ema.{name}": mean for name, mean in self.average.items()}
-        for name, parameter in self.parameters.items():
-            state = self.optimiser.state[parameter]
-            if state:
-                tensors[f"m.{name}"] = state["exp_avg"]
-                tensors[f"v.{name}"] = state["exp_avg_sq"]
+        for optimiser in self.optimisers:
+            for parameter, state in optimiser.state.items():
+                tensors[f"m.{self.names[parameter]}"] = state["exp_avg"]
+                if "exp_avg_sq" in state:
+                    tensors[f"v.{self.names[parameter]}"] = state["exp_avg_sq"]
         return tensors
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor], step: int) -> None:
         load_weights(self.model, weights, Path("checkpoint"))
-        self.optimiser.zero_grad(set_to_none=True)
-        for name, parameter in self.parameters.items():
-            self.optimiser.state[parameter] = {
-                "step": torch.tensor(float(step), device=parameter.device),
-                "exp_avg": moments[f"m.{name}"].to(parameter.device),
-                "exp_avg_sq": moments[f"v.{name}"].to(parameter.device),
-            }
+        self.clear_gradients()
+        adam = self.optimisers[0]
+        for optimiser in self.optimisers:
+            for parameter in (p for group in optimiser.param_groups for p in group["params"]):
+                name = self.names[parameter]
+                state = {"exp_avg": moments[f"m.{name}"].to(parameter.device)}
+                if optimiser is adam:
+                    state["exp_avg_sq"] = moments[f"v.{name}"].to(parameter.device)
+                    state["step"] = torch.tensor(float(step), device=parameter.device)
+                optimiser.state[parameter] = state
         for name, mean in self.average.items():
             mean.copy_(moments[f"ema.{name}"])
 
