@@ -105,7 +105,7 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     done = cook(script, data, tmp_path, says, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
     parts = (part.split("\n") for part in told.read_text("utf-8").split("---\n"))
-    train, evaluate, rest = parts
+    train, *evaluations, rest = parts
     assert rest == [""]
     name = script.stem
     chosen = train_command.make_context("train", train[1:-1]).params
@@ -114,13 +114,15 @@ def test_the_commands_of_a_recipe_are_well_formed_and_read_files_that_are_there(
     (train_files,) = chosen["train"]
     assert all(file.is_file() for file in [*train_files, *chosen["valid"], chosen["config"]])
     assert resolve(chosen["preset"], chosen["config"]).data.max_length == 256
-    chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
-    assert chosen["model"] == f"runs/{name}/model"
-    assert chosen["record"] == Path("results") / f"{name}.json"
-    assert (chosen["beam"], chosen["alpha"]) == (4, 0.6)
-    assert language_of(chosen["ref"]) == name[-2:]
-    assert chosen["src"].replace(".en", "") == chosen["ref"].replace(f".{name[-2:]}", "")
-    assert all((tmp_path / chosen[side]).is_file() for side in ("src", "ref"))
+    searches = {f"{name}-average.json": (5, 1.0, "average"), f"{name}.json": (4, 0.6, "gnmt")}
+    for evaluate, (record, search) in zip(evaluations, searches.items(), strict=True):
+        chosen = evaluate_command.make_context("evaluate", evaluate[1:-1]).params
+        assert chosen["model"] == f"runs/{name}/model"
+        assert chosen["record"] == Path("results") / record
+        assert (chosen["beam"], chosen["alpha"], chosen["penalty"]) == search
+        assert language_of(chosen["ref"]) == name[-2:]
+        assert chosen["src"].replace(".en", "") == chosen["ref"].replace(f".{name[-2:]}", "")
+        assert all((tmp_path / chosen[side]).is_file() for side in ("src", "ref"))
 
 
 def assert_direction(direction: str, corpora: list[tuple[Path, ...]], folder: Path) -> None:

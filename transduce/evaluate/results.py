@@ -49,7 +49,7 @@ def _cells(record: Record) -> dict[str, str]:
         minutes += f", from {training['started_from']}"
     found = f"{scores['bleu']:.2f}"
     if search:
-        found += f" (beam {search['beam']}, α {search['alpha']:g})"
+        found += f" ({_search(search)})"
     return {
         "result": record["title"].replace("|", "\\|"),
         "parameters": f"{model['parameters']:,}" if model else UNKNOWN,
@@ -61,6 +61,12 @@ def _cells(record: Record) -> dict[str, str]:
         "minutes of training": minutes,
         "cores": f"{record['machine']['cores']}",
     }
+
+
+def _search(search: Mapping[str, Any]) -> str:
+    alpha = f"{search['alpha']:g}"
+    penalty = {"average": f"score ÷ n^{alpha}", "none": "no penalty"}
+    return f"beam {search['beam']}, {penalty.get(search['penalty'], f'α {alpha}')}"
 
 
 def replace_results(document: str, table: str) -> str:
