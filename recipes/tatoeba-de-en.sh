@@ -3,5 +3,6 @@
 # repository's root:
 #
 #   recipes/tatoeba-de-en.sh [more options of `transduce train`]
-here=$(dirname "$0") source=de target=en title="Tatoeba German–English" rates=(0.001 0.001) names=0.25
+here=$(dirname "$0") source=de target=en title="Tatoeba German–English" \
+  rates=(0.001 0.001 0.0015) names=(0.25 0.25 0.4)
 . "$here/tatoeba"

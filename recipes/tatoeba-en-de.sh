@@ -3,5 +3,6 @@
 # repository's root:
 #
 #   recipes/tatoeba-en-de.sh [more options of `transduce train`]
-here=$(dirname "$0") source=en target=de title="Tatoeba English–German" rates=(0.0006 0.0005) names=0.6
+here=$(dirname "$0") source=en target=de title="Tatoeba English–German" \
+  rates=(0.0006 0.0005) names=(0.25 0.6)
 . "$here/tatoeba"

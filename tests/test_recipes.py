@@ -148,7 +148,8 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     *trained, average, evaluate = parts
     runs = [train_command.make_context("train", part[1:]).params for part in trained]
     out, source = Path("runs/tatoeba"), direction[:2]
-    names = ["en-de-1", f"{direction}-2", f"{direction}-3"]
+    names = ["en-de-1", *(f"{direction}-{number}" for number in range(2, len(runs) + 1))]
+    assert len(names) == {"en-de": 3, "de-en": 4}[direction]
     for chosen, name, start in zip(runs, names, [None, *names[:-1]], strict=True):
         assert chosen["run"] == out / name
         assert chosen["start"] == (str(out / start / "model") if start else None)
@@ -226,7 +227,7 @@ def test_a_recipe_that_starts_from_the_other_direction_ends_in_a_model_of_its_ow
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "results" / "tatoeba-de-en.json").read_text("utf-8"))
     assert record["scores"]["sentences"] == 4
-    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-3" / "model")
+    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-4" / "model")
     assert model.languages == {"source_language": "de", "target_language": "en"}
     assert model.description.dtype == "int8"
 
