@@ -134,7 +134,7 @@ def training_of(run: Run, model: Path) -> dict[str, object]:
     reached = steps[-1] if steps else {}
     inputs = read_inputs(run)
     return {
-        **({"started_from": _name(inputs.start_name)} if inputs.start else {}),
+        **({"started_from": inputs.started_from} if inputs.start else {}),
         "settings": read_toml(run.config),
         "steps": reached.get("step"),
         "epochs": reached.get("epoch"),
@@ -161,9 +161,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
     return done.stdout.strip()
-
-
-def _name(model: str) -> str:
-    """The name of a model without its directories; that of its run if it is called model."""
-    path = Path(model)
-    return path.parent.name if path.name == "model" else path.name

@@ -59,7 +59,7 @@ def write_card(
         f"# {name}\n",
         f"A {NAMES[config.model.kind]} of {parameters:,} parameters, trained by transduce.\n",
         "## Data\n",
-        *([f"- started from: {inputs.start_name}"] if inputs.start else []),
+        *([f"- started from: {inputs.started_from}"] if inputs.start else []),
         *training_lines(inputs, data),
         f"- validation: {valid}" + (f"; {data.valid.tally}" if data else ""),
         *dropout_lines(config.data),

@@ -48,6 +48,14 @@ class Inputs:
         return f"{train}|{self.valid.fingerprint() if self.valid else 'held out'}"
 
     @property
+    def started_from(self) -> str:
+        """The model to start from, without private directories; a model is named by its run."""
+        if self.start_name.startswith("hf:"):
+            return self.start_name
+        path = Path(self.start_name)
+        return path.parent.name if path.name == "model" else path.name
+
+    @property
     def tags(self) -> list[str]:
         """The tags of the corpora, as tokens of the vocabulary."""
         return sorted({corpus.symbol for corpus in self.train} - {""})
