@@ -34,7 +34,11 @@ class Record:
 
 @click.command("parse", short_help="Parse sentences: arguments, standard input, or a file.")
 @click.argument("text", nargs=-1)
-@click.option("--model", metavar="MODEL", help="A directory of a parser or of its run.")
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="A directory of a parser or of its run [default: the bundled parser, if there is one].",
+)
 @click.option("--input", "source", type=PATH, help="Parse the lines of this file.")
 @click.option("--trees", type=PATH, help="Parse the words of the trees of this treebank.")
 @click.option("--tokens", is_flag=True, help="The text is split into words already.")
