@@ -265,4 +265,4 @@ def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
 
 
 def test_pictures_need_no_results() -> None:
-    assert pictures.costs({}, "x").axes
+    assert pictures.costs({}, {}, "x").axes

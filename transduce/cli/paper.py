@@ -37,13 +37,23 @@ def params(as_json: bool) -> None:
     show_default=True,
     help="Folder of records that transduce parse --record wrote.",
 )
+@click.option("--output", type=options.NewFile(), help="Also a picture: .svg .png .pdf")
 @options.as_json
-def table4(results: Path, as_json: bool) -> None:
-    """Constituency parsing: the F1 of Table 4 and of recorded results."""
+def table4(results: Path, output: Path | None, as_json: bool) -> None:
+    """Table 4: F1 of constituency parsers, the paper's and of recorded results."""
     from transduce.paper.table4 import PAPER, read_rows, render, to_json
 
     rows = read_rows(results)
     click.echo(to_json([*PAPER, *rows]) if as_json else render(rows))
+    if output:
+        from transduce.figures.tables import draw_parsers
+
+        draw_parsers(
+            {f"{row.parser}, {row.training}": row.f1 for row in PAPER},
+            {f"{row.test}: {row.parser}, beam {row.beam}": row.f1 for row in rows},
+            output,
+        )
+        options.log(f"{output}: written")
 
 
 @paper_command.command("figure1")
@@ -175,7 +185,9 @@ def table2(**given: Any) -> None:
     if given["output"]:
         from transduce.figures.tables import draw_costs
 
-        draw_costs(table2.points(rows), given["output"])
+        paper = {row.model: (row.flops[0], row.bleu[0]) for row in table2.PAPER}
+        known = {name: (x, y) for name, (x, y) in paper.items() if x and y}
+        draw_costs(known, table2.points(rows), given["output"])
         options.log(f"{given['output']}: written")
 
 

@@ -151,7 +151,7 @@ def _networks(rows: Sequence[Row]) -> str:
     names = list(PRESETS)
     ordered = sorted(rows, key=lambda row: names.index(kind_of(row)))
     headings = (
-        "ours, the same data", "params", "tokens", "FLOPs", "minutes", "BLEU", "PPL",
+        "same data", "params", "tokens", "FLOPs", "minutes", "BLEU", "PPL",
         f"to {goal:.0f}", "sent./s",
     )  # fmt: skip
     cells = [
@@ -183,11 +183,11 @@ def _power(value: float | int | None) -> str:
 
 
 def points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
-    """Validation BLEU against operations, of each network: its curve, as far as it was trained."""
+    """Validation BLEU against operations, of each network as far as it was trained."""
     found: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: int(row["target_tokens"])):
         each = row["operations"] / max(1, row["target_tokens"])
-        found[row["name"]] = [
+        found[kind_of(row)] = [
             (each * point["tokens"], point["bleu"])
             for point in row["curve"]
             if "bleu" in point and point["tokens"]
