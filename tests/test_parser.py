@@ -14,6 +14,7 @@ from serving import running
 from transduce import model_names
 from transduce.cli import main
 from transduce.config import DataConfig, ModelConfig, resolve
+from transduce.errors import InputError
 from transduce.log import silent
 from transduce.model import build_network
 from transduce.parsing.grammar import Symbols, TreeGrammar
@@ -92,7 +93,7 @@ SENTENCES = [
 ]
 
 
-def random_parser(tmp_path, seed, order, tags=True):
+def random_parser(tmp_path, seed, order, tags=True, **settings):
     torch.manual_seed(seed)
     text = "(S (NP (DT a) (NN dog)) (VP (HYPH -))) (TOP (. .))"
     (tmp_path / "trees").write_text(text, "utf-8")
@@ -109,6 +110,7 @@ def random_parser(tmp_path, seed, order, tags=True):
         d_ff=32,
         n_heads=2,
         n_layers=1,
+        **settings,
     )
     return Parser(tokenizer, build_network(config), order)
 
@@ -129,6 +131,25 @@ def test_any_model_gives_one_tree_over_exactly_the_words_of_any_input(
         assert parse is not None
         assert words(parse.tree) == sentence, seed
         assert parse.tree.label == "TOP"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kind": "recurrent", "d_recurrent": 16},
+        {"kind": "convolutional", "positions": "learned", "max_positions": 100},
+        {"positions": "learned", "max_positions": 100},
+    ],
+    ids=lambda settings: settings.get("kind", "transformer"),
+)
+def test_every_kind_of_network_parses(tmp_path, settings) -> None:
+    parser = random_parser(tmp_path, 1, "top-down", **settings)
+    sentences = [["a", "dog"], ["w"] * 40, ["."]]
+    found = parser.parse(sentences, Search(beam=3, alpha=0.3, extra_length=300))
+    assert [words(parse.tree) for parse in found] == sentences
+    if "max_positions" in settings:
+        with pytest.raises(InputError, match=r"60 words is too long .* 100 learned positions"):
+            parser.parse([["w"] * 60], PARSING)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -158,6 +179,8 @@ def test_the_preset_is_the_papers_parser() -> None:
     config = resolve("parsing")
     assert (config.model.n_layers, config.model.d_model) == (4, 1024)
     assert config.data.vocab_size == 16_000
+    assert config.model.p_drop == config.model.p_drop_attention == 0.2
+    assert config.train.label_smoothing == 0.1
 
 
 TREES = [
