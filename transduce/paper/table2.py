@@ -66,8 +66,11 @@ def experiments(quick: bool = False, steps: int | None = None) -> list[Experimen
     """
     steps = steps or (QUICK_STEPS if quick else STEPS)
     every = max(1, steps // 12)
-    common = (f"train.validate_steps={every}", f"train.checkpoint_steps={max(1, every // 2)}")
-    common += QUICK if quick else ()
+    common = (
+        f"train.validate_steps={every}",
+        f"train.checkpoint_steps={max(1, every // 2)}",
+        *(QUICK if quick else ()),
+    )
     same = [
         Experiment(name, preset, (*common, f"train.steps={steps}"))
         for name, preset in PRESETS.items()

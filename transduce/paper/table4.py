@@ -80,9 +80,8 @@ def to_json(rows: list[Row]) -> str:
 
 
 def render(ours: list[Row]) -> str:
-    cells = [(row.parser, row.training, f"{row.f1:.1f}") for row in PAPER]
-    title, headings = "Table 4", ("the paper, WSJ section 23", "training", "F1")
-    page = render_table(title, headings, "<<>", cells)
+    paper = [(row.parser, row.training, f"{row.f1:.1f}") for row in PAPER]
+    page = render_table("Table 4", ("the paper, WSJ section 23", "training", "F1"), "<<>", paper)
     if not ours:
         return f"{page}\n\nNo result of our own is recorded here: recipes/craft.sh makes one."
     headings = ("ours", "network", "trained on", "beam", "F1", "exact", "sent./s")
