@@ -43,19 +43,26 @@ def test_the_command_prints_the_papers_counts_and_ours() -> None:
 def test_table_4_has_the_papers_rows_and_recorded_results(tmp_path) -> None:
     ours = {
         "title": "CRAFT, test",
-        "scores": {"f1": 80.25, "complete_match": 20.5},
+        "scores": {"f1": 80.25, "complete_match": 20.5, "sentences": 30, "seconds": 12.0},
+        "search": {"beam": 21},
         "model": {"settings": {"n_layers": 4, "n_decoder_layers": 3, "d_model": 256}},
         "data": {"train": [{"file": "train.mrg.gz", "sha256": None}]},
     }
     (tmp_path / "craft.json").write_text(json.dumps(ours), "utf-8")
     (tmp_path / "other.json").write_text(json.dumps({"scores": {"bleu": 1}}), "utf-8")
+    lstm = {**ours, "model": {"settings": {"kind": "recurrent", "d_model": 128}}}
+    (tmp_path / "a.json").write_text(json.dumps(lstm), "utf-8")
     command = ["paper", "table4", "--results", str(tmp_path)]
     rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
     transformers = [row["f1"] for row in rows if row["parser"] == "Transformer (4 layers)"]
     assert transformers == [91.3, 92.7]
-    assert len(rows) == 13
-    assert rows[-1]["parser"] == "transduce (4 + 3 layers, d_model 256)"
+    assert len(rows) == 14
+    assert rows[-2]["parser"] == "recurrent, 128"
+    assert rows[-1]["parser"] == "4+3 layers of 256"
+    assert rows[-1]["sentences_per_second"] == 2.5
     printed = CliRunner().invoke(main, command).stdout
     assert "80.2" in printed
     assert "CRAFT, test" in " ".join(printed.split())
     assert max(map(len, printed.split("\n"))) <= 100
+    done = CliRunner().invoke(main, [*command, "--output", str(tmp_path / "t.svg")])
+    assert ">80.2<" in (tmp_path / "t.svg").read_text("utf-8"), done.stderr

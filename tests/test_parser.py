@@ -2,15 +2,19 @@
 
 import itertools
 import json
+import shutil
 
 import digits
 import pytest
 import torch
 from click.testing import CliRunner
 from models import model_directory
+from serving import running
 
+from transduce import model_names
 from transduce.cli import main
 from transduce.config import DataConfig, ModelConfig, resolve
+from transduce.errors import InputError
 from transduce.log import silent
 from transduce.model import build_network
 from transduce.parsing.grammar import Symbols, TreeGrammar
@@ -19,6 +23,8 @@ from transduce.parsing.parser import PARSING, Parser
 from transduce.parsing.tree import escape, leaves, words
 from transduce.parsing.treebank import read_trees
 from transduce.search import Search
+from transduce.serve.models import Models
+from transduce.serve.settings import ServeConfig
 from transduce.tasks.parsing import Parsing
 from transduce.tokenizer import SymbolTokenizer
 
@@ -87,7 +93,7 @@ SENTENCES = [
 ]
 
 
-def random_parser(tmp_path, seed, order, tags=True):
+def random_parser(tmp_path, seed, order, tags=True, **settings):
     torch.manual_seed(seed)
     text = "(S (NP (DT a) (NN dog)) (VP (HYPH -))) (TOP (. .))"
     (tmp_path / "trees").write_text(text, "utf-8")
@@ -104,6 +110,7 @@ def random_parser(tmp_path, seed, order, tags=True):
         d_ff=32,
         n_heads=2,
         n_layers=1,
+        **settings,
     )
     return Parser(tokenizer, build_network(config), order)
 
@@ -124,6 +131,25 @@ def test_any_model_gives_one_tree_over_exactly_the_words_of_any_input(
         assert parse is not None
         assert words(parse.tree) == sentence, seed
         assert parse.tree.label == "TOP"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kind": "recurrent", "d_recurrent": 16},
+        {"kind": "convolutional", "positions": "learned", "max_positions": 100},
+        {"positions": "learned", "max_positions": 100},
+    ],
+    ids=lambda settings: settings.get("kind", "transformer"),
+)
+def test_every_kind_of_network_parses(tmp_path, settings) -> None:
+    parser = random_parser(tmp_path, 1, "top-down", **settings)
+    sentences = [["a", "dog"], ["w"] * 40, ["."]]
+    found = parser.parse(sentences, Search(beam=3, alpha=0.3, extra_length=300))
+    assert [words(parse.tree) for parse in found] == sentences
+    if "max_positions" in settings:
+        with pytest.raises(InputError, match=r"60 words is too long .* 100 learned positions"):
+            parser.parse([["w"] * 60], PARSING)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -153,6 +179,8 @@ def test_the_preset_is_the_papers_parser() -> None:
     config = resolve("parsing")
     assert (config.model.n_layers, config.model.d_model) == (4, 1024)
     assert config.data.vocab_size == 16_000
+    assert config.model.p_drop == config.model.p_drop_attention == 0.2
+    assert config.train.label_smoothing == 0.1
 
 
 TREES = [
@@ -244,7 +272,32 @@ def test_scores_pictures_and_indented_trees(trained, tmp_path, monkeypatch) -> N
     assert refused.stderr == "transduce: there is no sentence to draw\n"
 
 
-def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path) -> None:
+@pytest.fixture
+def bundled(trained, tmp_path, monkeypatch):
+    """An installation whose only bundled model is a parser."""
+    shutil.copytree(trained[0] / "model", tmp_path / "bundled" / "parse-en")
+    monkeypatch.setattr(model_names, "BUNDLED", tmp_path / "bundled")
+    return tmp_path / "bundled" / "parse-en"
+
+
+def test_the_bundled_parser_is_the_default_and_no_translator(bundled, tmp_path) -> None:
+    expected = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))\n"
+    assert parse("the dog runs.").stdout == expected
+    assert parse("the dog runs.", "--model", "parse-en").stdout == expected
+    assert model_names.bundled_models() == {}
+    assert [model.name for model in Models(ServeConfig(), silent).all] == [str(bundled)]
+    named = Models(ServeConfig(models=[str(tmp_path)]), silent)
+    assert [model.name for model in named.all] == [str(tmp_path)]
+
+
+def test_a_served_parser_answers_with_trees(trained, tmp_path) -> None:
+    with running(tmp_path, "--model", str(trained[0]), "--deadline", "60") as server:
+        answer = server.post("/parse", q="the dog runs.", timeout=60)
+        assert answer.status == 200, answer.body
+        assert answer.json["tree"] == "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))"
+
+
+def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path, monkeypatch) -> None:
     run, _ = trained
     model = run / "model"
     translate = CliRunner().invoke(main, ["translate", "a", "--model", str(model)])
@@ -264,6 +317,7 @@ def test_the_wrong_kind_of_model_or_input_is_one_sentence(trained, tmp_path) -> 
     assert check.stderr.startswith("transduce: transduce check examines sentence pairs, which the")
     export = ["export", "--to", "huggingface", str(tmp_path / "out"), "--model", str(model)]
     assert "not for translation" in CliRunner().invoke(main, export).stderr
+    monkeypatch.setattr(model_names, "BUNDLED", tmp_path)
     done = parse("a")
     assert done.exit_code == 2
     assert done.stderr.startswith("transduce: there is no bundled parser: give one with --model")

@@ -21,7 +21,8 @@ from transduce.evaluate.tokenised import language_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(file for file in RECIPES.glob("*.sh") if file.stem != "shakespeare")
-PARSERS = {"craft": "craft", "wsj": "wsj-sample"}  # the folder of each treebank
+# the folder of each treebank
+PARSERS = {"craft": "craft", "craft-recurrent": "craft", "wsj": "wsj-sample"}
 CAPTIONS = [script for script in SCRIPTS if script.stem.startswith("multi30k")]
 BOTH = ["en-de", "de-en"]  # the directions of Tatoeba's recipes
 TREES = ["( (S (NP (DT a) (NN dog)) (VP (VBZ runs)) (. .)))", "( (NP (NN home)))"] * 30
@@ -179,12 +180,42 @@ def test_the_commands_of_a_parsing_recipe_score_dev_and_test_as_the_paper_does(
     parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
     chosen = train_command.make_context("train", parts[0][1:]).params
     assert (chosen["task"], chosen["run"]) == ("parsing", Path("runs") / name)
-    assert resolve(chosen["preset"], chosen["config"]).data.linearisation == "top-down"
-    for split, words in zip(("dev", "test"), parts[1:], strict=True):
+    settings = resolve(chosen["preset"], chosen["config"])
+    assert settings.data.linearisation == "top-down"
+    assert (settings.model.kind == "recurrent") == name.endswith("recurrent")
+    beams = {"dev": 21, "test": 21, "dev-beam-4": 4, "dev-beam-1": 1}
+    for (record, beam), words in zip(beams.items(), parts[1:], strict=True):
         chosen = parse_command.make_context("parse", words[1:]).params
-        assert (chosen["beam"], chosen["alpha"]) == (21, 0.3)
+        assert (chosen["beam"], chosen["alpha"]) == (beam, 0.3)
         assert chosen["trees"].is_file()
-        assert chosen["record"] == Path("results") / f"{name}-{split}.json"
+        assert chosen["trees"].name.startswith(record.partition("-")[0])
+        assert chosen["record"] == Path("results") / f"{name}-{record}.json"
+
+
+def test_self_training_adds_the_half_of_the_trees_that_the_parser_is_surest_of(tmp_path) -> None:
+    data, told = corpora(tmp_path), tmp_path / "told"
+    for year in (2013, 2014):
+        _pack(tmp_path / "newstest" / f"newstest{year}.en.gz", ["A dog runs."])
+    teacher = tmp_path / "runs" / "wsj" / "model"
+    teacher.mkdir(parents=True)
+    (teacher / "config.json").write_text("{}", "utf-8")
+    scores = {"A": (-9.0, 10), "B": (-3.0, 2), "": (0.0, 0), "C": (-1.0, 2), "D": (-8.0, 5)}
+    lines = [
+        json.dumps({"words": ["w"] * words, "tree": tree, "score": score})
+        for tree, (score, words) in scores.items()
+    ]
+    (tmp_path / "parsed").write_text("\n".join(lines), "utf-8")
+    says = f"""case "$*" in *--json*) cat > {tmp_path}/text; cat {tmp_path}/parsed; exit;; esac
+printf '%s ' "$@" >> {told}; echo >> {told}"""
+    done = cook(RECIPES / "wsj-self-training.sh", data, tmp_path, says)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "text").read_text("utf-8") == "A dog runs.\n" * 2
+    added = tmp_path / "runs" / "wsj-self-training" / "confident.mrg"
+    assert added.read_text("utf-8") == "C\nA\n"  # -0.5 and -0.9 per word
+    train, *parse = told.read_text("utf-8").splitlines()
+    assert "train.mrg.gz:5 --train runs/wsj-self-training/confident.mrg" in train
+    assert train.rstrip().endswith("recipes/wsj.toml")
+    assert len(parse) == 4
 
 
 @pytest.mark.slow
@@ -194,6 +225,7 @@ def test_a_parsing_recipe_ends_in_records(tmp_path) -> None:
     done = cook(RECIPES / "craft.sh", corpora(tmp_path), tmp_path, does, *small)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "results" / "craft-test.json").read_text("utf-8"))
+    assert (tmp_path / "results" / "craft-dev-beam-1.json").is_file()
     assert record["scores"]["sentences"] == 3
     assert record["scores"]["errors"] == 0
     assert record["title"] == "CRAFT, test"

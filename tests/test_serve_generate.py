@@ -187,3 +187,9 @@ def request(**fields) -> bytes:
 def cpu_seconds(process: int) -> float:
     words = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / 100
+
+
+def test_without_a_parsing_model_parse_says_so(server) -> None:
+    answer = server.post("/parse", q="The dog runs.")
+    assert answer.status == 404
+    assert "no parsing model" in answer.json["error"]

@@ -150,12 +150,6 @@ def test_what_is_wrong_is_told(path, fields, sentence, server) -> None:
     assert sentence in answer.json["error"]
 
 
-def test_without_a_parsing_model_parse_says_so(server) -> None:
-    answer = server.post("/parse", q="The dog runs.")
-    assert answer.status == 404
-    assert "no parsing model" in answer.json["error"]
-
-
 def test_without_a_language_model_generate_says_so(server) -> None:
     answer = server.post("/generate", prompt="a")
     assert answer.status == 404

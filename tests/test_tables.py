@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from transduce.cli import main
 from transduce.figures import tables as pictures
-from transduce.paper import table1, table2, table3
-from transduce.paper.experiments import read_rows
+from transduce.paper import experiments, table1, table2, table3
+from transduce.paper.experiments import Experiment, read_rows
+from transduce.train.run import Run
 
 PNG = b"\x89PNG"
 
@@ -24,7 +25,8 @@ def row(name: str, bleu: float, perplexity: float = 5.0, **more):
     return {
         "name": name, "bleu": bleu, "perplexity": perplexity, "parameters": 2_605_056,
         "steps": 10, "seconds": 60.0, "target_tokens": 1000, "operations": 10**12,
-        "sentences_per_second": 9.0, "machine": {"cores": 2}, "curve": [], **more,
+        "sentences_per_cpu_second": 9.0, "machine": {"cores": 2}, "curve": [], "settings": {},
+        "data": {"train": [{"file": "train.en"}, {"file": "train.de"}]}, **more,
     }  # fmt: skip
 
 
@@ -101,15 +103,33 @@ def test_the_time_to_a_bleu_is_that_of_the_first_validation_that_reaches_it() ->
 
 def test_a_change_within_the_noise_is_called_so_and_others_are_compared() -> None:
     rows = [
-        row("base", 30.0), row("base, seed 2", 31.0), row("h = 1", 29.6), row("N = 1", 20.0),
-        row("d_ff = 512", 25.0), row("h = 8", 34.0), row("pre-norm", 35.0),
+        row("base", 30.0), row("base, seed 2", 31.0, 5.2), row("h = 1", 29.6, 5.7),
+        row("N = 1", 20.0, 4.2), row("d_ff = 512", 25.0), row("h = 8", 34.0, 4.5),
+        row("pre-norm", 35.0, 5.9),
     ]  # fmt: skip
-    verdicts = {line.variation.name: line.verdict for line in table3.compared(rows)}
-    assert verdicts == {
-        "base": "", "base, seed 2": "", "h = 1": "noise", "N = 1": "agrees",
-        "d_ff = 512": "disagrees", "h = 8": "paper: none", "pre-norm": "better",
-    }  # fmt: skip
+    found = {li.variation.name: (li.by_bleu, li.by_perplexity) for li in table3.compared(rows)}
+    assert found == {
+        "base": ("", ""),
+        "base, seed 2": ("", ""),
+        "h = 1": ("noise", "agrees"),
+        "N = 1": ("agrees", "disagrees"),
+        "d_ff = 512": ("disagrees", "noise"),
+        "h = 8": ("none", "none"),
+        "pre-norm": ("better", "worse"),
+    }
     assert table3.noise_of(rows).bleu == 1.0
+    assert not table3.compared(rows[:1])  # the noise is unknown
+
+
+def test_rows_that_are_not_trained_have_the_papers_numbers_only(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = table3.render([row("base", 30.0), row("base, seed 2", 31.0), row("h = 1", 20.0)])
+    assert re.search(r"A  h = 1 +5.29  24.9  5.00  20.0    2.61  noise +agrees\n", page)
+    assert re.search(r"A  h = 4; 2 +5.00  25.5     –     –\n", page)
+    assert "23 of 26 rows are not trained yet" in " ".join(page.split())
+    assert "Two base rows are needed" in table3.render([row("base", 30.0)])
+    assert "None of our rows is trained yet: --run" in table3.render([])
+    assert all(len(line) <= 80 for line in page.splitlines())
 
 
 def test_every_row_of_the_papers_table_is_a_change_to_tiny() -> None:
@@ -117,11 +137,9 @@ def test_every_row_of_the_papers_table_is_a_change_to_tiny() -> None:
     groups = [v.group for v in table3.VARIATIONS if v.bleu is not None]
     assert [groups.count(group) for group in "ABCDE"] == [4, 2, 7, 4, 1]
     common = {"steps", "warmup_steps", "lr_factor", "seed"}
-    for experiment in table3.experiments():
-        assert experiment.config.train.steps == table3.STEPS
-        assert not {s for s in experiment.settings if s.startswith("train.steps=")} - {
-            f"train.steps={table3.STEPS}"
-        }
+    for steps in (None, 20):
+        for experiment in table3.experiments(steps=steps):
+            assert experiment.config.train.steps == (steps or table3.STEPS)
     assert common <= set(type(experiment.config.train).model_fields)
     assert len({e.directory for e in table3.experiments()}) == len(table3.VARIATIONS)
 
@@ -131,10 +149,13 @@ def quick(monkeypatch):
     """Runs of two steps on few sentences."""
     shrunk = (
         "model.vocab_size=400", "data.vocab_size=400", "model.d_model=16", "model.d_ff=16",
-        "model.n_layers=1", "train.steps=2", "train.validate_steps=1", "train.checkpoint_steps=1",
+        "model.n_layers=1", "train.validate_steps=1", "train.checkpoint_steps=1",
     )  # fmt: skip
     monkeypatch.setattr(table3, "QUICK", shrunk)
+    monkeypatch.setattr(table3, "QUICK_STEPS", 2)
     monkeypatch.setattr(table3, "QUICK_ROWS", ("base", "base, seed 2"))
+    monkeypatch.setattr(table2, "QUICK", shrunk)
+    monkeypatch.setattr(table2, "QUICK_STEPS", 2)
     splits = {"train": 60, "valid": 6, "test": 6}
     monkeypatch.setattr("transduce.train.inputs.BUILTIN", splits)
 
@@ -145,17 +166,75 @@ def test_a_table_is_trained_drawn_and_not_trained_again(quick, tmp_path) -> None
     assert first.exit_code == 0, first.output
     assert "Table 3" in first.stdout
     assert (tmp_path / "t.png").read_bytes().startswith(PNG)
-    rows = read_rows(tmp_path / "runs" / "table3.json")
+    results = tmp_path / "runs" / "results"
+    rows = read_rows(results, table3.experiments(quick=True))
     assert [one["name"] for one in rows] == ["base", "base, seed 2"]
     assert all(one["steps"] == 2 and one["operations"] > 0 for one in rows)
     again = run(*words)
     assert again.stdout == first.stdout
-    assert "1 of 2" not in again.stderr
+    assert "of 2" not in again.stderr
+    (results / "base.json").unlink()  # only this row is trained again
+    again = run(*words)
+    assert "1 of 2: base" in again.stderr
+    assert "2 of 2" not in again.stderr
+    assert read_rows(results, table3.experiments(quick=True))[0]["bleu"] == rows[0]["bleu"]
+
+
+def test_a_stopped_table_keeps_the_rows_that_are_done(quick, tmp_path, monkeypatch) -> None:
+    words = ["table3", "--quick", "--runs", tmp_path / "runs"]
+    train_run = experiments.train_run
+
+    def stopped(run, *more):
+        return 1 if run.directory.name == "base-seed-2" else train_run(run, *more)
+
+    monkeypatch.setattr(experiments, "train_run", stopped)
+    result = run(*words)
+    assert result.exit_code == 130
+    assert "stopped and saved; the same command continues" in result.stderr
+    assert [file.name for file in (tmp_path / "runs" / "results").iterdir()] == ["base.json"]
+    monkeypatch.setattr(experiments, "train_run", train_run)
+    with Run(tmp_path / "runs" / "base-seed-2").locked():
+        result = run(*words)
+        assert "2 of 2: base, seed 2: skipped, as another process is training it" in result.stderr
+    result = run(*words)
+    assert result.exit_code == 0
+    assert "1 of 2" not in result.stderr
+    assert len(list((tmp_path / "runs" / "results").iterdir())) == 2
+
+
+def test_training_to_convergence_continues_the_run_of_the_same_network(
+    quick, tmp_path, monkeypatch
+) -> None:
+    """Two steps, then up to six, of which the first two are not repeated."""
+    monkeypatch.setattr(table2, "PRESETS", {"Transformer": "tiny"})
+    rows = [
+        Experiment("Transformer", "tiny", (*table2.QUICK, "train.steps=2")),
+        Experiment(
+            "Transformer, converged", "tiny", (*table2.QUICK, "train.steps=6"), "Transformer"
+        ),
+    ]
+    monkeypatch.setattr(table2, "experiments", lambda quick, steps: rows)
+    result = run("table2", "--quick", "--runs", tmp_path)
+    assert result.exit_code == 0, result.output
+    first, second = read_rows(tmp_path / "results", rows)
+    assert (first["steps"], second["steps"]) == (2, 6)
+    assert second["curve"][:2] == first["curve"]
+    assert second["seconds"] > first["seconds"]
+
+
+def test_table_2_trains_equal_networks_to_equal_tokens_and_then_to_convergence() -> None:
+    same, converged = (table2.experiments(steps=600)[i : i + 3] for i in (0, 3))
+    for one, longer in zip(same, converged, strict=True):
+        assert longer.directory == one.directory
+        assert longer.config.model == one.config.model
+        assert (one.config.train.steps, longer.config.train.steps) == (600, 1800)
+        assert longer.config.train.patience
+    assert len({e.config.train.tokens_per_batch for e in same}) == 1
 
 
 def test_mistakes_are_one_sentence(tmp_path) -> None:
     for words, sentence in {
-        ("table3", "--results", tmp_path): "has no table3.json: train the rows with --run",
+        ("table3", "--steps", "5"): "are for --run: add it",
         ("table3", "--train", "a", "b"): "are for --run: add it",
         ("table2", "--run"): "--run needs --train SRC TGT and --valid SRC TGT",
     }.items():
@@ -167,11 +246,13 @@ def test_mistakes_are_one_sentence(tmp_path) -> None:
 def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
     page = run("table2", "--results", tmp_path)
     assert page.exit_code == 0, page.output
-    for words in ("GNMT + RL", "2.3e19", "3.3e18", "have not been compared yet: --run"):
+    for words in ("GNMT + RL", "2.3e19", "3.3e18", "are not trained yet: --run"):
         assert words in page.stdout
     curve = [{"step": 1, "tokens": 500, "seconds": 60.0, "bleu": 5.0, "perplexity": 9.0}]
     rows = [row("Transformer", 30.0, curve=curve), row("recurrent", 20.0, curve=curve)]
-    (tmp_path / "table2.json").write_text(json.dumps({"rows": rows}), "utf-8")
+    (tmp_path / "table2").mkdir()
+    for one, name in zip(rows, ("transformer", "recurrent"), strict=True):
+        (tmp_path / "table2" / f"{name}.json").write_text(json.dumps(one), "utf-8")
     record = {
         "title": "Tatoeba", "scores": {"bleu": 44.2}, "machine": {"cores": 2},
         "training": {"seconds": 600.0, "operations": 994 * 10**12}, "model": {"parameters": 8e6},
@@ -184,4 +265,4 @@ def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
 
 
 def test_pictures_need_no_results() -> None:
-    assert pictures.costs({}, "x").axes
+    assert pictures.costs({}, {}, "x").axes

@@ -7,17 +7,24 @@ from transduce.directory import find_model
 from transduce.errors import ModelError
 from transduce.log import Log, silent
 
-BUNDLED = Path(__file__).with_name("bundled")  # one directory for each language pair
-PARSER = BUNDLED / "parser"
+BUNDLED = Path(__file__).with_name("bundled")  # a directory for each language pair, and the parser
+PARSER = "parse-en"
+PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
 DEFAULT_TARGET = "de"
 PREFIX = "hf:"
 
 
 def bundled_models() -> dict[str, Path]:
-    """The bundled models by language pair, such as "en-de"; that of the default target first."""
-    folders = sorted(file.parent for file in BUNDLED.glob("*-*/config.json"))
+    """The bundled translators by pair, such as "en-de"; that of the default target first."""
+    found = sorted(file.parent for file in BUNDLED.glob("*-*/config.json"))
+    folders = [folder for folder in found if PAIR.fullmatch(folder.name)]
     folders.sort(key=lambda folder: folder.name.rpartition("-")[2] != DEFAULT_TARGET)
     return {folder.name: folder for folder in folders}
+
+
+def bundled_parser() -> Path | None:
+    """The directory of the bundled parser, if there is one."""
+    return BUNDLED / PARSER if (BUNDLED / PARSER / "config.json").is_file() else None
 
 
 def model_path(name: Path | str | None = None, to: str | None = None, log: Log = silent) -> Path:
@@ -36,7 +43,9 @@ def model_path(name: Path | str | None = None, to: str | None = None, log: Log =
 
         return fetch(str(name), log)
     path, bundled = Path(name), bundled_models()
-    if path.is_dir() or not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", str(name)):
+    if str(name) == PARSER and (parser := bundled_parser()):
+        bundled[PARSER] = parser
+    if path.is_dir() or not (PAIR.fullmatch(str(name)) or str(name) in bundled):
         return find_model(path)
     if str(name) not in bundled:
         raise ModelError(f"no model directory {name}, and no bundled model; {_listed(bundled)}")
@@ -47,8 +56,8 @@ def parser_path(name: Path | str | None, log: Log = silent) -> Path:
     """The directory of a parser that a user names, by default of the bundled one."""
     if name is not None:
         return model_path(name, log=log)
-    if (PARSER / "config.json").is_file():
-        return PARSER
+    if parser := bundled_parser():
+        return parser
     raise ModelError(
         "there is no bundled parser: give one with --model; "
         "transduce train RUN --task parsing --train TREES makes one"

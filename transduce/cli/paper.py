@@ -37,13 +37,23 @@ def params(as_json: bool) -> None:
     show_default=True,
     help="Folder of records that transduce parse --record wrote.",
 )
+@click.option("--output", type=options.NewFile(), help="Also a picture: .svg .png .pdf")
 @options.as_json
-def table4(results: Path, as_json: bool) -> None:
-    """Constituency parsing: the F1 of Table 4 and of recorded results."""
+def table4(results: Path, output: Path | None, as_json: bool) -> None:
+    """Table 4: F1 of constituency parsers, the paper's and of recorded results."""
     from transduce.paper.table4 import PAPER, read_rows, render, to_json
 
     rows = read_rows(results)
     click.echo(to_json([*PAPER, *rows]) if as_json else render(rows))
+    if output:
+        from transduce.figures.tables import draw_parsers
+
+        draw_parsers(
+            {f"{row.parser}, {row.training}": row.f1 for row in PAPER},
+            {f"{row.test}: {row.parser}, beam {row.beam}": row.f1 for row in rows},
+            output,
+        )
+        options.log(f"{output}: written")
 
 
 @paper_command.command("figure1")
@@ -129,9 +139,9 @@ def why(what: str | None, quick: bool, seed: int, output: Path | None, as_json: 
         options.log(f"{output}: written")
 
 
-def tables(command: options.Command) -> options.Command:
+def tables(steps: str) -> Callable[[options.Command], options.Command]:
     """What Table 2 and Table 3 share: the results, and how they are computed anew."""
-    return options.add(
+    return lambda command: options.add(
         command,
         [
             click.option(
@@ -141,10 +151,11 @@ def tables(command: options.Command) -> options.Command:
                 show_default=True,
                 help="Directory of results; they are printed, and --run adds to them.",
             ),
-            click.option("--run", is_flag=True, help="Train what the results do not have yet."),
+            click.option("--run", is_flag=True, help="Train the rows without a result."),
             click.option(
                 "--quick", is_flag=True, help="Train a few rows on the built-in corpus, in minutes."
             ),
+            click.option("--steps", type=options.at_least_one, help=f"Steps of each row {steps}."),
             click.option(
                 "--runs", type=options.PATH, help="Directory of the runs [default: runs/NAME]."
             ),
@@ -158,41 +169,39 @@ def tables(command: options.Command) -> options.Command:
 
 
 @paper_command.command("table2", cls=options.ManyFiles)
-@tables
+@tables("[default: 6,000]; three times as many at most where training ends by validation")
 def table2(**given: Any) -> None:
     """Table 2: BLEU and training cost, of the paper's models and of the networks trained here.
 
     With --run the Transformer, the recurrent and the convolutional network are trained, for as many
-    target tokens and until validation stops improving; the same command resumes.
+    target tokens and then until validation stops improving. Each row is one file in
+    RESULTS/table2, written when the row is done; the same command resumes.
     """
     from transduce.evaluate.results import read_results
     from transduce.paper import table2
 
-    results = given["results"]
-    rows = _rows("table2", table2.experiments(given["quick"]), **given)
-    _show(rows, given["as_json"], lambda: table2.render(rows, read_results(results)))
+    rows = _rows("table2", table2.experiments(given["quick"], given["steps"]), **given)
+    _show(rows, given["as_json"], lambda: table2.render(rows, read_results(given["results"])))
     if given["output"]:
         from transduce.figures.tables import draw_costs
 
-        draw_costs(table2.points(rows), given["output"])
+        paper = {row.model: (row.flops[0], row.bleu[0]) for row in table2.PAPER}
+        known = {name: (x, y) for name, (x, y) in paper.items() if x and y}
+        draw_costs(known, table2.points(rows), given["output"])
         options.log(f"{given['output']}: written")
 
 
 @paper_command.command("table3", cls=options.ManyFiles)
-@tables
+@tables("[default: 1,000]")
 def table3(**given: Any) -> None:
     """Table 3: every variation of the base model, as the same change to the preset tiny.
 
-    With --run they are trained one after the other; the same command resumes.
+    With --run they are trained one after the other. Each row is one file in RESULTS/table3, written
+    when the row is done; the same command resumes.
     """
-    from transduce.errors import InputError
     from transduce.paper import table3
 
-    rows = _rows("table3", table3.experiments(given["quick"]), **given)
-    if not rows:
-        raise InputError(
-            f"{given['results']} has no table3.json: train the rows with --run, or with --quick"
-        )
+    rows = _rows("table3", table3.experiments(given["quick"], given["steps"]), **given)
     _show(rows, given["as_json"], lambda: table3.render(rows))
     if given["output"]:
         from transduce.figures.tables import draw_variations
@@ -209,27 +218,28 @@ def _rows(
     results: Path,
     run: bool,
     quick: bool,
+    steps: int | None,
     runs: Path | None,
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
     test: tuple[Path, ...],
     **_: Any,
 ) -> "list[Row]":
-    """The results of a table, after training what is missing if a directory for that is given."""
+    """The results of a table, after training what is missing with --run or --quick."""
     import sys
 
     from transduce.corpus.reading import read_pairs
     from transduce.errors import InputError
+    from transduce.evaluate.record import commit, training_data
     from transduce.paper.experiments import read_rows, run_all
     from transduce.tasks import TRANSLATION
     from transduce.train.inputs import builtin_inputs, given_inputs
     from transduce.train.processes import StopSignal
 
-    file = results / f"{name}.json"
     if not (run or quick):
-        if train or valid or test or runs:
-            raise InputError("--train, --valid, --test and --runs are for --run: add it")
-        return read_rows(file)
+        if train or valid or test or runs or steps:
+            raise InputError("--train, --valid, --test, --steps and --runs are for --run: add it")
+        return read_rows(results / name, experiments)
     if run and (quick or not train):
         raise InputError("--run needs --train SRC TGT and --valid SRC TGT; --quick needs no files")
     pairs = None
@@ -241,16 +251,19 @@ def _rows(
     def inputs_of(one: "Run") -> "Inputs":
         return builtin_inputs(one) if quick else given_inputs(one, TRANSLATION, [train], valid)
 
+    def facts(one: "Run") -> "Row":
+        return {"data": training_data(one), "commit": commit()}
+
     folder = runs or Path("runs") / (f"{name}-quick" if quick else name)
-    file = folder / f"{name}.json" if quick else file
+    written = folder / "results" if quick else results / name
     with StopSignal().handled() as stop:
-        rows = run_all(
-            experiments, inputs_of, pairs, folder, file, stop, options.log, 100 if quick else 2000
-        )
-    if rows is None:
-        options.log("stopped and saved; the same command continues")
-        sys.exit(128 + (stop.received or 2))
-    return rows
+        most = 100 if quick else 2000
+        if not run_all(
+            experiments, inputs_of, pairs, folder, written, stop, options.log, facts, most
+        ):
+            options.log("stopped and saved; the same command continues")
+            sys.exit(128 + (stop.received or 2))
+    return read_rows(written, experiments)
 
 
 def _show(rows: "list[Row]", as_json: bool, render: Callable[[], str]) -> None:

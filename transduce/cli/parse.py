@@ -34,7 +34,11 @@ class Record:
 
 @click.command("parse", short_help="Parse sentences: arguments, standard input, or a file.")
 @click.argument("text", nargs=-1)
-@click.option("--model", metavar="MODEL", help="A directory of a parser or of its run.")
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="A directory of a parser or of its run [default: the bundled parser, if there is one].",
+)
 @click.option("--input", "source", type=PATH, help="Parse the lines of this file.")
 @click.option("--trees", type=PATH, help="Parse the words of the trees of this treebank.")
 @click.option("--tokens", is_flag=True, help="The text is split into words already.")
@@ -76,6 +80,7 @@ def parse_command(
     words, tree and score. With --trees the F1 of the parses is printed; `transduce evalb --clean
     --gold-tags` on the file of --output gives the same.
     """
+    from transduce.machine import keep_memory
     from transduce.model_names import parser_path
     from transduce.parsing.parser import PARSING, Parser
     from transduce.parsing.scores import TreeScores
@@ -89,6 +94,7 @@ def parse_command(
         raise InputError("--json is text: leave it out, or name another --output")
     if record and not trees:
         raise InputError("--record needs trees to compare with: give --trees")
+    keep_memory()
     path = parser_path(model, log)
     parser = Parser.load(path, device)
     search = replace(PARSING, beam=beam, alpha=alpha)
@@ -110,7 +116,8 @@ def parse_command(
     if trees:
         seconds = time.perf_counter() - began
         log(
-            f"{scores.totals.sentences:,} sentences in {seconds:,.1f} s: F1 {scores.f1:.2f}, "
+            f"{scores.totals.sentences:,} sentences in {seconds:,.1f} s "
+            f"({scores.totals.sentences / seconds:,.1f}/s): F1 {scores.f1:.2f}, "
             f"complete match {scores.complete_match:.1f}, tags {scores.tagging_accuracy:.1f} % "
             f"(beam {beam}, α {alpha:g})"
         )

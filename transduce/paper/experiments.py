@@ -1,4 +1,4 @@
-"""Training runs of a table: one after the other, resumable, with the results in one JSON file."""
+"""Training runs of a table: one after the other, resumable, with one JSON file per row."""
 
 import json
 import re
@@ -30,15 +30,23 @@ Row = Mapping[str, Any]  # the results of an experiment, as in the JSON file
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training run: a preset and the settings that differ from it."""
+    """A training run: a preset and the settings that differ from it.
+
+    It may continue the run of another experiment, whose directory it shares.
+    """
 
     name: str
     preset: str
     settings: tuple[str, ...] = ()
+    continues: str | None = None
+
+    @property
+    def file(self) -> str:
+        return f"{_slug(self.name)}.json"
 
     @property
     def directory(self) -> str:
-        return re.sub(r"[^a-z0-9.]+", "-", self.name.lower())
+        return _slug(self.continues or self.name)
 
     @property
     def config(self) -> Config:
@@ -53,35 +61,49 @@ def run_all(
     results: Path,
     stop: StopSignal,
     log: Log,
+    facts: Callable[[Run], Row],
     sentences: int = 2000,
-) -> list[Row] | None:
-    """Trains and scores what is not in the results yet; None if a signal stopped it.
+) -> bool:
+    """Trains and scores what is not in the results yet; False if a signal stopped it.
 
-    `test` are sources and references; None: validation `sentences` of the run. The results are
-    written after each experiment.
+    `test` are sources and references; None: validation `sentences` of the run. `facts` are further
+    fields of the row of a run. The file of a row is written when it is done. Rows that another
+    process is training are skipped.
     """
-    rows = {row["name"]: row for row in read_rows(results)}
     for number, experiment in enumerate(experiments, 1):
         settings = experiment.config.model_dump(mode="json", exclude_unset=True)
-        if rows.get(experiment.name, {}).get("settings") == settings:
+        file = results / experiment.file
+        if file.exists() and read_row(file)["settings"] == settings:
             continue
-        log(f"{number} of {len(experiments)}: {experiment.name}")
         run = Run(folder / experiment.directory)
+        title = f"{number} of {len(experiments)}: {experiment.name}"
+        before = experiment.continues and results / f"{_slug(experiment.continues)}.json"
+        if run.is_locked() or (before and not before.exists()):
+            log(f"{title}: skipped, as another process is training it")
+            continue
+        log(title)
+        if run.model.exists() and not numbered(run.checkpoints):
+            shutil.rmtree(run.directory)  # its result was removed, or has other settings
         if train_run(run, experiment.config, inputs_of(run), stop) is not None:
-            return None
-        rows[experiment.name] = {
+            return False
+        row = {
             "name": experiment.name,
             "preset": experiment.preset,
             "changes": list(experiment.settings),
             "settings": settings,
             **measured(run, test or validation_text(run, sentences)),
+            **facts(run),
             "machine": machine.description(("torch", "sentencepiece", "sacrebleu")),
             "date": datetime.now(UTC).date().isoformat(),
         }
-        write_rows(results, [rows[e.name] for e in experiments if e.name in rows])
-        shutil.rmtree(run.checkpoints, ignore_errors=True)
-        shutil.rmtree(run.data, ignore_errors=True)
-    return [rows[experiment.name] for experiment in experiments]
+        results.mkdir(parents=True, exist_ok=True)
+        with atomic.file(file) as aside:
+            aside.write_text(json.dumps(row, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        log(f"{file}: written")
+        if not any(one.continues == experiment.name for one in experiments):
+            shutil.rmtree(run.checkpoints, ignore_errors=True)
+            shutil.rmtree(run.data, ignore_errors=True)
+    return True
 
 
 def measured(run: Run, test: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
@@ -93,9 +115,9 @@ def measured(run: Run, test: tuple[Sequence[str], Sequence[str]]) -> dict[str, A
     sources, references = test
     options = TranslateOptions(PAPER)
     translator.translate(sources[:64], options)  # the first call allocates memory
-    began = time.perf_counter()
+    began = time.process_time()
     found = translator.translate(sources, options)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     return {
         "parameters": sum(p.numel() for p in _network(translator).parameters()),
         "steps": position.step,
@@ -104,7 +126,7 @@ def measured(run: Run, test: tuple[Sequence[str], Sequence[str]]) -> dict[str, A
         "seconds": position.seconds,
         "perplexity": final["perplexity"],
         "bleu": corpus_bleu(found, references),
-        "sentences_per_second": len(sources) / seconds,
+        "sentences_per_cpu_second": len(sources) / seconds,
         "curve": _curve(entries),
     }
 
@@ -118,21 +140,26 @@ def validation_text(run: Run, most: int) -> tuple[list[str], list[str]]:
     return source, target
 
 
-def read_rows(results: Path) -> list[Row]:
-    """The rows of a results file; none if there is no such file."""
-    if not results.exists():
-        return []
+def read_rows(results: Path, experiments: Sequence[Experiment]) -> list[Row]:
+    """The rows that are done, in the order of the experiments."""
+    files = (results / experiment.file for experiment in experiments)
+    return [read_row(file) for file in files if file.exists()]
+
+
+def read_row(file: Path) -> Row:
     try:
-        rows: list[Row] = json.loads(results.read_text("utf-8"))["rows"]
-        return [row for row in rows if row["name"]]
+        row: Row = json.loads(file.read_text("utf-8"))
+        return {**row, "name": row["name"], "settings": row["settings"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{results} cannot be read: {error}") from None
+        raise InputError(f"{file} cannot be read: {error}") from None
 
 
-def write_rows(results: Path, rows: Sequence[Row]) -> None:
-    results.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.file(results) as aside:
-        aside.write_text(json.dumps({"rows": rows}, indent=1) + "\n", "utf-8")
+def _slug(name: str) -> str:
+    """
+    >>> _slug("P_drop = 0.0")
+    'p-drop-0.0'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 
 def _network(translator: Translator) -> Any:

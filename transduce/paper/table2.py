@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from transduce.paper.experiments import Experiment, Row
@@ -49,27 +48,36 @@ PRESETS = {
     "recurrent": "tiny-recurrent",
     "convolutional": "tiny-convolutional",
 }
-TO_THE_END = ("train.steps=20000", "train.patience=4")  # validations without improvement
-OFTEN = ("train.validate_steps=500",)
+STEPS = 6000
+LONGEST = 3  # times as many steps, for the rows that end when validation stops improving
+PATIENCE = 4  # validations without improvement
+QUICK_STEPS = 150
 QUICK = (
     "model.vocab_size=1000",
     "data.vocab_size=1000",
-    "train.steps=150",
-    "train.validate_steps=50",
-    "train.checkpoint_steps=50",
     "train.warmup_steps=50",
     "train.tokens_per_batch=1024",
 )
 
 
-def experiments(quick: bool = False) -> list[Experiment]:
-    """The three networks with as many parameters and target tokens, then until none improves."""
+def experiments(quick: bool = False, steps: int | None = None) -> list[Experiment]:
+    """The networks with as many parameters and target tokens; then each until it stops improving,
+    which continues its run.
+    """
+    steps = steps or (QUICK_STEPS if quick else STEPS)
+    every = max(1, steps // 12)
+    common = (
+        f"train.validate_steps={every}",
+        f"train.checkpoint_steps={max(1, every // 2)}",
+        *(QUICK if quick else ()),
+    )
     same = [
-        Experiment(name, preset, OFTEN + (QUICK if quick else ()))
+        Experiment(name, preset, (*common, f"train.steps={steps}"))
         for name, preset in PRESETS.items()
     ]
+    longer = (*common, f"train.steps={LONGEST * steps}", f"train.patience={PATIENCE}")
     converged = [
-        Experiment(f"{name}, converged", preset, OFTEN + TO_THE_END)
+        Experiment(f"{name}, converged", preset, longer, continues=name)
         for name, preset in PRESETS.items()
     ]
     return same if quick else same + converged
@@ -84,6 +92,10 @@ def minutes_to(row: Row, goal: float) -> float | None:
     """Minutes of training until the validation BLEU first reaches a goal."""
     reached = (p["seconds"] / 60 for p in row["curve"] if p.get("bleu", -1.0) >= goal)
     return next(reached, None)
+
+
+def kind_of(row: Row) -> str:
+    return str(row["name"]).partition(",")[0]
 
 
 def _bleu(row: Row) -> list[float]:
@@ -137,15 +149,17 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
 
 def _networks(rows: Sequence[Row]) -> str:
     if not rows:
-        return "The networks have not been compared yet: --run trains them."
+        return "The networks are not trained yet: --run trains them, --quick in minutes."
     goal = goal_of(rows)
+    names = list(PRESETS)
+    ordered = sorted(rows, key=lambda row: names.index(kind_of(row)))
     headings = (
-        "the same data", "params", "tokens", "FLOPs", "minutes", "BLEU", "PPL",
+        "same data", "params", "tokens", "FLOPs", "minutes", "BLEU", "PPL",
         f"to {goal:.0f}", "sent./s",
     )  # fmt: skip
     cells = [
         (
-            row["name"],
+            row["name"].replace(f"{kind_of(row)}, ", "… "),
             f"{row['parameters'] / 1e6:.2f}",
             f"{row['target_tokens'] / 1e6:.1f}",
             _power(row["operations"]),
@@ -153,15 +167,16 @@ def _networks(rows: Sequence[Row]) -> str:
             f"{row['bleu']:.2f}",
             f"{row['perplexity']:.2f}",
             "–" if (minutes := minutes_to(row, goal)) is None else f"{minutes:,.0f}",
-            f"{row['sentences_per_second']:,.0f}",
+            f"{row['sentences_per_cpu_second']:,.0f}",
         )
-        for row in rows
+        for row in ordered
     ]
     cores = rows[0]["machine"]["cores"]
+    files = " and ".join(item["file"] for item in rows[0]["data"]["train"])
     note = (
-        f"params and target tokens × 10⁶; FLOPs counted in matrix products; minutes on a machine "
-        f"of {cores} cores, and until the validation BLEU is {goal:.1f}; BLEU of the test set, "
-        "beam 4; sentences per second by torch"
+        f"trained on {files}; params and target tokens × 10⁶; FLOPs counted in matrix products; "
+        f"minutes on a machine of {cores} cores, and until the validation BLEU is {goal:.1f}; "
+        "BLEU of the test set, beam 4; sentences per second of CPU time by torch"
     )
     return render_table("", headings, "<>>>>>>>>", cells) + f"\n{paragraph(note)}"
 
@@ -171,18 +186,13 @@ def _power(value: float | int | None) -> str:
 
 
 def points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
-    """Validation BLEU against operations, of each network: its curve, as far as it was trained."""
+    """Validation BLEU against operations, of each network as far as it was trained."""
     found: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: int(row["target_tokens"])):
         each = row["operations"] / max(1, row["target_tokens"])
-        found[row["name"]] = [
+        found[kind_of(row)] = [
             (each * point["tokens"], point["bleu"])
             for point in row["curve"]
             if "bleu" in point and point["tokens"]
         ]
     return found
-
-
-def largest_cost() -> float:
-    """Of the paper's rows, in operations."""
-    return max(flops for flops in chain.from_iterable(r.flops for r in PAPER) if flops)

@@ -1,16 +1,16 @@
 """Table 3: the paper's variations of the base model, as the same changes to a small one."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transduce.paper.experiments import Experiment, Row
-from transduce.table import render_table
+from transduce.table import paragraph, render_table
 
-STEPS = 1000
+STEPS, QUICK_STEPS = 1000, 120
 # On Multi30k; the peak of the learning rate is that of the preset. No checkpoints are averaged, as
 # in the paper's Table 3.
 COMMON = (
-    f"train.steps={STEPS}",
     "train.warmup_steps=400",
     "train.lr_factor=0.63",
     "train.validate_steps=250",
@@ -23,13 +23,13 @@ QUICK = (
     "model.vocab_size=1000",
     "data.vocab_size=1000",
     "model.n_layers=2",
-    "train.steps=120",
     "train.warmup_steps=60",
     "train.lr_factor=0.5",
     "train.tokens_per_batch=1024",
 )
 QUICK_ROWS = ("base", "base, seed 2", "h = 1", "N = 1", "P_drop = 0.0")
-NEGLIGIBLE = 0.1  # BLEU: the paper's own differences up to this are called none
+# The paper's own differences up to these are called none.
+NEGLIGIBLE_BLEU, NEGLIGIBLE_PERPLEXITY = 0.1, 0.02
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,15 @@ class Variation:
     perplexity: float | None = None
     bleu: float | None = None
 
+    @property
+    def change(self) -> str:
+        """The paper's value and ours, if they differ: "h = 4; 2"."""
+        value = self.name.rpartition(" = ")[2]
+        return f"{self.paper}; {value}" if "=" in self.paper != self.name else self.name
 
-BASE_BLEU = 25.8
-BASE = Variation("", "base", "base", (), 4.92, BASE_BLEU)
+
+BASE_PERPLEXITY, BASE_BLEU = 4.92, 25.8
+BASE = Variation("", "base", "base", (), BASE_PERPLEXITY, BASE_BLEU)
 # tiny has N = 4, d_model = 128, d_ff = 256, h = 4: what the paper halves is halved here.
 VARIATIONS = (
     BASE,
@@ -77,17 +83,18 @@ VARIATIONS = (
         4.33,
         26.4,
     ),
-    Variation("ours", "additive attention", "", ("model.attention=additive",)),
-    Variation("ours", "unscaled attention", "", ("model.attention=unscaled",)),
-    Variation("ours", "pre-norm", "", ("model.norm=pre",)),
-    Variation("ours", "restricted, r = 8", "", ("model.neighbourhood=8",)),
+    Variation("", "additive attention", "", ("model.attention=additive",)),
+    Variation("", "unscaled attention", "", ("model.attention=unscaled",)),
+    Variation("", "pre-norm", "", ("model.norm=pre",)),
+    Variation("", "restricted, r = 8", "", ("model.neighbourhood=8",)),
 )
 
 
-def experiments(quick: bool = False) -> list[Experiment]:
+def experiments(quick: bool = False, steps: int | None = None) -> list[Experiment]:
     """The runs of the table; `quick` has a few, on the built-in corpus."""
+    common = (f"train.steps={steps or (QUICK_STEPS if quick else STEPS)}", *COMMON)
     return [
-        Experiment(v.name, "tiny", (*COMMON, *(QUICK if quick else ()), *v.settings))
+        Experiment(v.name, "tiny", (*common, *(QUICK if quick else ()), *v.settings))
         for v in VARIATIONS
         if not quick or v.name in QUICK_ROWS
     ]
@@ -95,13 +102,14 @@ def experiments(quick: bool = False) -> list[Experiment]:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of ours with its difference from the base row, beside the paper's."""
+    """A row of ours with its difference from the base rows, beside the paper's."""
 
     variation: Variation
     row: Row
     bleu_change: float
     perplexity_change: float
-    verdict: str
+    by_bleu: str  # whether the direction of the change agrees with the paper's
+    by_perplexity: str
 
 
 @dataclass(frozen=True)
@@ -112,63 +120,95 @@ class Noise:
     perplexity: float
 
 
+def seeds_of(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["name"].startswith("base")]
+
+
 def noise_of(rows: Sequence[Row]) -> Noise:
-    seeds = [row for row in rows if row["name"].startswith("base")]
-    bleu, perplexity = ([row[key] for row in seeds] for key in ("bleu", "perplexity"))
+    bleu, perplexity = ([row[key] for row in seeds_of(rows)] for key in ("bleu", "perplexity"))
     return Noise(max(bleu) - min(bleu), max(perplexity) - min(perplexity))
 
 
 def compared(rows: Sequence[Row]) -> list[Line]:
-    """Each row's change from the mean of the base rows, and whether it agrees with the paper."""
-    found = {row["name"]: row for row in rows}
-    seeds = [row for row in rows if row["name"].startswith("base")]
+    """Each row's change from the mean of the base rows, and whether it agrees with the paper.
+
+    Without two base rows nothing is compared, as the noise is unknown.
+    """
+    found, seeds = {row["name"]: row for row in rows}, seeds_of(rows)
+    if len(seeds) < 2:
+        return []
     bleu, perplexity = (sum(r[key] for r in seeds) / len(seeds) for key in ("bleu", "perplexity"))
     noise = noise_of(rows)
     lines = []
-    for variation in VARIATIONS:
-        if row := found.get(variation.name):
-            change = row["bleu"] - bleu
-            verdict = "" if row in seeds else _verdict(variation, change, noise)
-            lines.append(Line(variation, row, change, row["perplexity"] - perplexity, verdict))
+    for v in VARIATIONS:
+        if row := found.get(v.name):
+            changes = row["bleu"] - bleu, row["perplexity"] - perplexity
+            by_bleu = _direction(changes[0], noise.bleu, v.bleu, BASE_BLEU, NEGLIGIBLE_BLEU, 1)
+            by_perplexity = _direction(
+                changes[1], noise.perplexity, v.perplexity, BASE_PERPLEXITY,
+                NEGLIGIBLE_PERPLEXITY, -1,
+            )  # fmt: skip
+            verdicts = ("", "") if row in seeds else (by_bleu, by_perplexity)
+            lines.append(Line(v, row, *changes, *verdicts))
     return lines
 
 
-def _verdict(variation: Variation, change: float, noise: Noise) -> str:
-    if abs(change) <= noise.bleu:
+def _direction(
+    change: float, noise: float, paper: float | None, base: float, negligible: float, good: int
+) -> str:
+    """`good` is the sign of an improvement."""
+    if abs(change) <= noise:
         return "noise"
-    if variation.bleu is None:
-        return "better" if change > 0 else "worse"
-    expected = variation.bleu - BASE_BLEU
-    if abs(expected) <= NEGLIGIBLE:
-        return "paper: none"
-    return "agrees" if (expected > 0) == (change > 0) else "disagrees"
+    if paper is None:
+        return "better" if change * good > 0 else "worse"
+    if abs(paper - base) <= negligible + 1e-9:
+        return "none"
+    return "agrees" if (paper > base) == (change > 0) else "disagrees"
 
 
 def render(rows: Sequence[Row]) -> str:
-    """The paper's columns beside ours; Δ is the difference from base."""
-    noise = noise_of(rows)
-    headings = ("", "paper", "PPL", "BLEU", "ours", "PPL", "BLEU", "Δ", "params", "direction")
-    cells = [
-        (
-            line.variation.group,
-            line.variation.paper,
-            "" if line.variation.perplexity is None else f"{line.variation.perplexity:.2f}",
-            "" if line.variation.bleu is None else f"{line.variation.bleu:.1f}",
-            line.variation.name,
-            f"{line.row['perplexity']:.2f}",
-            f"{line.row['bleu']:.1f}",
-            f"{line.bleu_change:+.1f}",
-            f"{line.row['parameters'] / 1e6:.2f}",
-            line.verdict,
+    """The paper's columns beside ours; rows that are not trained yet have only the paper's."""
+    found = {row["name"]: row for row in rows}
+    lines = {line.variation.name: line for line in compared(rows)}
+    headings = ("", "change: paper; ours", "PPL", "BLEU", "PPL", "BLEU", "params", "PPL", "BLEU")
+    cells = []
+    for variation in VARIATIONS:
+        row, line = found.get(variation.name), lines.get(variation.name)
+        ours = ("–", "–", "") if row is None else (
+            f"{row['perplexity']:.2f}", f"{row['bleu']:.1f}", f"{row['parameters'] / 1e6:.2f}"
+        )  # fmt: skip
+        paper = (
+            "" if variation.perplexity is None else f"{variation.perplexity:.2f}",
+            "" if variation.bleu is None else f"{variation.bleu:.1f}",
         )
-        for line in compared(rows)
-    ]
-    minutes = sum(row["seconds"] for row in rows) / 60
-    seeds = sum(row["name"].startswith("base") for row in rows)
-    return render_table("Table 3", headings, "<<>><>>>><", cells) + (
-        f"\n\nOurs: {rows[0]['steps']:,} steps each, the same data and seed, validation data, "
-        f"beam 4, no averaging;\n{minutes:,.0f} minutes of training in all. Noise: {seeds} seeds "
-        f"of base differ by up to {noise.bleu:.1f} BLEU\nand {noise.perplexity:.2f} in perplexity. "
-        "Δ: BLEU minus their mean; direction: whether Δ is as\nin the paper, or within the noise. "
-        "params × 10⁶."
+        verdicts = (line.by_perplexity, line.by_bleu) if line else ("", "")
+        cells.append((variation.group, variation.change, *paper, *ours, *verdicts))
+    title, head, *table = render_table("Table 3", headings, "<<>>>>><<", cells).splitlines()
+    columns = [found.start() for found in re.finditer("PPL", head)]
+    above = ""
+    for column, name in zip(columns, ("paper", "ours", "direction by"), strict=True):
+        above = above.ljust(column) + name
+    return "\n".join([title, above, head, *table, "", paragraph(_note(rows))])
+
+
+def _note(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "None of our rows is trained yet: --run trains them, --quick a few in minutes."
+    steps = sorted({row["steps"] for row in rows})
+    missing = len(VARIATIONS) - len(rows)
+    note = (
+        f"Ours: {' or '.join(f'{n:,}' for n in steps)} steps each, the same data and seed, "
+        f"validation data, beam 4, no averaging; {sum(row['seconds'] for row in rows) / 60:,.0f} "
+        "minutes of training in all; params × 10⁶."
+    )
+    if missing:
+        note += f" {missing} of {len(VARIATIONS)} rows are not trained yet."
+    if len(seeds_of(rows)) < 2:
+        return f"{note} Two base rows are needed to know the noise."
+    noise = noise_of(rows)
+    return note + (
+        f" Noise: {len(seeds_of(rows))} seeds of base differ by up to {noise.perplexity:.2f} in "
+        f"perplexity and {noise.bleu:.1f} BLEU. Direction: whether the difference from their mean "
+        "agrees with the paper's, disagrees, or is within the noise; none: the paper has no "
+        "difference. Rows without letter and without the paper's numbers are our own."
     )

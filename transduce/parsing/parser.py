@@ -1,15 +1,16 @@
 """The parser: words in, trees out."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from transduce.config import Linearisation
+from transduce.config import Linearisation, ModelConfig
 from transduce.directory import ModelDirectory
 from transduce.engines.torch_engine import side_by_side
-from transduce.errors import ModelError
+from transduce.errors import InputError, ModelError
 from transduce.model import Network
 from transduce.parsing.grammar import Symbols, TreeGrammar
 from transduce.parsing.linear import HYPHEN, TAG, names, source_text, tree_of
@@ -83,6 +84,12 @@ class Parser:
         self, sentences: Sequence[Sequence[str]], sources: Sequence[Sequence[int]], search: Search
     ) -> list[Parse]:
         network, config = self.network, self.network.config
+        longest = max(map(len, sentences))
+        if longest * (1 + self.symbols.tags) + 4 >= most_positions(config):
+            raise InputError(
+                f"a sentence of {longest:,} words is too long for a network with "
+                f"{config.max_positions:,} learned positions: split it"
+            )
         width = max(map(len, sources)) + 1
         rows = [[*ids, config.eos_id, *[config.pad_id] * (width - len(ids) - 1)] for ids in sources]
         state = network.start(torch.tensor(rows, device=network.device))
@@ -91,6 +98,7 @@ class Parser:
         # the names of the words come on top
         both = zip(sources, named, strict=True)
         limits = [search.limit(len(ids)) + len(some) for ids, some in both]
+        limits = [min(limit, most_positions(config) - 1) for limit in limits]
         grammar = TreeGrammar.start(self.symbols, named, limits, network.device)
         found = beam_search(
             network.step, state, begin, config.eos_id, limits, search, grammar=grammar
@@ -101,6 +109,11 @@ class Parser:
             tree = tree_of((vocabulary[i] for i in best.tokens), words, order)
             parses.append(Parse(tree, best.score, best.log_prob))
         return parses
+
+
+def most_positions(config: ModelConfig) -> int:
+    learned = config.positions == "learned" and config.kind != "recurrent"
+    return config.max_positions if learned else sys.maxsize
 
 
 def batches(lengths: dict[int, int], most: int) -> Iterator[list[int]]:

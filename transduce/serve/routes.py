@@ -144,11 +144,10 @@ class Service:
 
     async def parse(self, request: Request) -> Response:
         fields = await self.fields(request)
-        if self.models.parser is None:
-            raise RefusalError(404, "there is no parsing model: start the server with one")
+        model = self.models.find_parser()
         texts, several = fields.texts("q")
         check_size(texts, self.config)
-        work = self.models.parser.ask("parse", texts=texts)
+        work = model.ask("parse", texts=texts)
         results = (await self.within_deadline(request, work)).fields["results"]
         return JSONResponse(results if several else results[0])
 

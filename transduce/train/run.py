@@ -122,6 +122,14 @@ class Run:
             file.flush()
             yield
 
+    def is_locked(self) -> bool:
+        """Whether a process is training this run."""
+        try:
+            with self.locked():
+                return False
+        except UserError:
+            return True
+
 
 def is_run(directory: Path) -> bool:
     """Whether a directory is that of a run."""
