@@ -308,10 +308,11 @@ def test_the_tour_begins_with_the_tokens_of_the_source_and_has_a_sentence(
 ) -> None:
     page = visit(seen, page_server, tab="inside")
     page.click("#start-tour")
-    page.wait_for_selector("#figure[data-drawn=ribbon] .word")
-    assert page.input_value("#sentence")
-    assert page.is_checked(".controls [value=encoder]")
-    assert page.is_checked(".controls [value=pieces]")
+    page.wait_for_selector("#figure[data-drawn=positions]")
+    tokens = inside_of(page_server, page.input_value("#sentence"))[0]["source"]["tokens"]
+    shown = page.text_content("#figure svg")
+    assert all(token.strip("▁") in shown for token in tokens)
+    assert page.is_checked(".controls [value=embeddings]")
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -158,7 +158,11 @@ export function startGenerate({settings}) {
   box.addEventListener("pointerleave", hideSoon);
   box.addEventListener("scroll", () => { low = box.scrollHeight - box.scrollTop - box.clientHeight < 40; });
   box.addEventListener("scroll", () => { if (open >= 0 && !panel.contains(document.activeElement)) hide(); });
-  window.addEventListener("resize", hide);
+  let width = innerWidth;
+  window.addEventListener("resize", () => {
+    if (innerWidth !== width) hide();
+    width = innerWidth;
+  });
   panel.addEventListener("pointerenter", () => clearTimeout(timer));
   panel.addEventListener("pointerleave", hideSoon);
   for (const part of [box, panel]) part.addEventListener("focusout", event => {

@@ -245,9 +245,10 @@ export function startInside(server) {
       kind: () => group("kind", "attention", pair.kindNames.map(kind => [kind, kind])),
       layer: () => group("layer", "layer", count(pair.layers(state.kind), all)),
       head: () => group("head", "head", count(pair.heads(state.kind), all)),
+      input: () => group("input", "input", [["embeddings", "embeddings"], ["positions", "positions"], ["sum", "their sum"]]),
       unit: () => group("unit", "units", [["words", "words"], ["pieces", "pieces"]]),
     };
-    controls.replaceChildren(...["kind", "layer", "head", "unit"].filter(name => view.uses.includes(name)).map(name => made[name]()));
+    controls.replaceChildren(...Object.keys(made).filter(name => view.uses.includes(name)).map(name => made[name]()));
     controls.hidden = !controls.children.length;
     if (again) controls.querySelector(`[name="${again.name}"][value="${again.value}"]`)?.focus();
   }
@@ -260,7 +261,7 @@ export function startInside(server) {
     if (needsMore || HEAVY.some(name => names.has(name))) return refresh();
     if (!pair || !drawn) return;
     fit(pair);
-    if (["kind", "layer", "head", "unit"].some(name => names.has(name))) show(drawn.about);
+    if (["kind", "layer", "head", "unit", "input"].some(name => names.has(name))) show(drawn.about);
     else drawn.update?.(names);
   });
   for (const id of ["tab-inside", "look"]) for (const name of ["pointerenter", "focus"]) byId(id).addEventListener(name, preload);

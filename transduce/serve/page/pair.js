@@ -37,6 +37,12 @@ class Pair {
   layers(kind) { return this.kinds[kind].shape[0]; }
   heads(kind) { return this.kinds[kind].shape[1]; }
 
+  /** The embedding of each source token, times √d_model; the block has it in 127ths of the largest number. */
+  embeddings() {
+    const {shape: [rows, columns], offset, largest} = this.embedding;
+    return Array.from({length: rows}, (_, i) => Float32Array.from(this.block.subarray(offset + i * columns, offset + (i + 1) * columns), byte => (byte - 128) / 127 * largest));
+  }
+
   /** The position of EOS among the keys, or of BOS in the decoder. */
   special(kind) { return kind === "decoder" ? 0 : this.source.tokens.length - 1; }
 

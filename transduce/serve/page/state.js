@@ -5,7 +5,7 @@ const START = {
   sentence: "0", view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
   pin: "", step: "0", cell: "", // selected token, "q" or "k" and its number; step of the decoder; cell "query,key"
   off: "", edit: "", prefix: "", tokens: "", // heads switched off, edited source, forced token ids
-  beam: "4", alpha: "0.6", tour: "0",
+  beam: "4", alpha: "0.6", tour: "0", input: "positions", // what the view of positions shows
   prompt: "", temperature: "1", topk: "", topp: "1", seed: "1", length: "200", // of the language model
   forced: "", chosen: "", // token ids that its text begins with, positions of those that were chosen
 };
