@@ -97,6 +97,7 @@ SHOTS = {
     "beam": Shot({**INSIDE, "view": "beam"}, drawn),
     "whatif": Shot({**INSIDE, "view": "whatif", "off": LAYER_OFF}, drawn),
     "equation": Shot({**INSIDE, "view": "equation", **TOUR}, drawn),
+    "embeddings": Shot({**INSIDE, "view": "positions", "input": "embeddings"}, drawn),
     "positions": Shot({**INSIDE, "view": "positions", "pin": "k4"}, drawn),
     "parse": Shot(PARSE, parsed),
     "parse-empty": Shot({"tab": "parse"}),

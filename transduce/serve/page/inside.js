@@ -39,10 +39,7 @@ export function startInside(server) {
   let pair = null, drawn = null, typing = 0, resting = 0, preloaded = false;
   let detected = ""; // the language of the text, if none is chosen
 
-  const say = sentence => { // never lower than before, so that hovering does not move the drawing
-    saying.textContent = sentence;
-    saying.style.minHeight = `${saying.offsetHeight}px`;
-  };
+  const say = sentence => { saying.textContent = sentence; };
   const field = html("textarea", {id: "sentence", rows: 1, autocomplete: "off", spellcheck: "false", dir: "auto", placeholder: "A sentence to look into"});
   const direction = html("select", {id: "direction", "aria-label": "Direction"});
   const which = html("select", {id: "which", "aria-label": "Sentence of the text"});
@@ -225,6 +222,7 @@ export function startInside(server) {
     showControls(view);
     saying.style.minHeight = "";
     drawn = view.draw(figure, about);
+    saying.style.minHeight = `${saying.offsetHeight}px`; // a shorter sentence while hovering must not move the drawing
     figure.dataset.drawn = state.view;
     drawn.about = about;
   }

@@ -37,14 +37,14 @@ export function draw(box, {pair, say}) {
   const mark = svg("rect", {x: left - 1, width: wide + 2, height: ROW, class: "frame"}), curve = svg("path", {class: "curve"});
   const caption = svg("text", {x: narrow ? 0 : left, y: below - 14, class: "faint small"});
   const surface = svg("rect", {x: left, y: top, width: wide, height: high, class: "surface"});
-  const picture = drawing(left + wide + 8, below + 130, "What the first layer reads",
-    svg("text", {x: left, y: 18, class: "faint small"}, `even ${narrow ? "" : `dimensions, 0 to ${size - 2}`}${sines ? ": sine" : ""}`),
-    svg("text", {x: left + wide / 2 + 6, y: 18, class: "faint small"}, `odd ${narrow ? "" : `dimensions, 1 to ${size - 1}`}${sines ? ": cosine" : ""}`),
+  const picture = drawing(left + wide + 8, below + 144, "What the first layer reads",
+    svg("text", {x: left, y: 18, class: "faint small"}, `even${narrow ? "" : ` dimensions, 0 to ${size - 2}`}${sines ? ": sine" : ""}`),
+    svg("text", {x: left + wide / 2 + 6, y: 18, class: "faint small"}, `odd${narrow ? "" : ` dimensions, 1 to ${size - 1}`}${sines ? ": cosine" : ""}`),
     matrixImage(rows.map(row => [...row.filter((_, i) => i % 2 === 0), ...row.filter((_, i) => i % 2)]), {x: left, y: top, width: wide, height: high, shade: value => value / largest}),
     ...rows.map((_, position) => svg("text", {x: left - 34, y: top + (position + .5) * ROW, "text-anchor": "end", "dominant-baseline": "central", "font-size": 13}, tokens[position] ?? "")),
     ...rows.map((_, position) => svg("text", {x: left - 8, y: top + (position + .5) * ROW, "text-anchor": "end", "dominant-baseline": "central", class: "faint small"}, String(position))),
     mark, caption, svg("path", {d: `M${left} ${below + 100}h${wide}`, class: "axis"}), curve, surface,
-    ...rows.map((_, position) => position % 4 ? null : svg("text", {x: left + (position + .5) / count * wide, y: below + 118, "text-anchor": "middle", class: "faint small"}, String(position))));
+    ...rows.map((_, position) => position % 4 ? null : svg("text", {x: left + (position + .5) / count * wide, y: below + 136, "text-anchor": "middle", class: "faint small"}, String(position))));
 
   function show(position) {
     mark.setAttribute("y", top + position * ROW);
