@@ -33,13 +33,13 @@ export function draw(box, {beam, say}) {
     return svg("path", {d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${node.y} ${node.x} ${node.y}`, class: `edge-line ${node.state}`});
   });
   const labels = nodes.map(node => {
-    const made = svg("g", {class: `node ${node.state}`, "data-node": node.index},
+    const made = svg("g", {class: `node ${node.state}`, "data-node": node.index, "aria-description": `${text(node)}, ${node.state}`},
       svg("rect", {x: node.x, y: node.y - 18, width: node.wide, height: 37, rx: 6}),
       svg("text", {x: node.x + node.wide / 2, y: node.y - 6, "text-anchor": "middle", "dominant-baseline": "central", "font-size": SIZE}, node.name),
       svg("text", {x: node.x + node.wide / 2, y: node.y + 10, "text-anchor": "middle", "dominant-baseline": "central", "font-size": SMALL, class: "faint"}, number(node.total)));
     for (const name of ["pointerenter", "focus"]) made.addEventListener(name, () => tell(node));
     for (const name of ["pointerleave", "blur"]) made.addEventListener(name, () => tell(null));
-    return asButton(made, `${text(node)}, ${node.state}`, () => selectStep(node.length - 1));
+    return asButton(made, "", () => selectStep(node.length - 1));
   });
   const heads = columns.map(([first], i) => svg("text", {x: first.x + 9, y: 14, class: "faint small", "data-column": i}, String(i + 1)));
   const high = TOP + Math.max(...columns.map(column => column.length)) * ROW - 20;
