@@ -1,5 +1,6 @@
 """The page of the server in a browser, for tests."""
 
+import json
 import shutil
 from contextlib import contextmanager
 from urllib.parse import urlencode
@@ -49,6 +50,13 @@ def visit(seen, server, **state):
     page.goto(f"{server.url}/#{urlencode(state)}")
     page.wait_for_selector(READY)
     return page
+
+
+def inside_of(server, q=DOG, **fields):
+    """What POST /attention says of a sentence, and the weights."""
+    body = server.post("/attention", **{**PAIR, "q": q}, **fields).body
+    length = int.from_bytes(body[:4], "little")
+    return json.loads(body[4 : 4 + length]), body[4 + length :]
 
 
 def wait_text(page, selector, text):

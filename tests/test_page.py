@@ -9,8 +9,15 @@ from pages import DOG, overflow, visit, wait_text
 
 from transduce.translate.flags import FLAGS
 
+ALTERNATIVES = "#alternatives button"
+TEXTS = "all => all.map(e => e.textContent)"
 PAGE = Path(__file__).parents[1] / "transduce" / "serve" / "page"
-TRANSLATION = "Ein Hund läuft am Strand."
+
+
+@pytest.fixture(scope="module")
+def dog(page_server) -> str:
+    """The translation of DOG."""
+    return page_server.translate(DOG).json["translatedText"]
 
 
 def test_the_page_is_small_and_names_no_other_host() -> None:
@@ -27,13 +34,15 @@ def test_every_flag_has_a_sentence_on_the_page() -> None:
     assert set(re.findall(r'^  "?([\w-]+)"?: "', table, re.MULTILINE)) == set(FLAGS)
 
 
-def test_what_is_typed_is_translated(page_server, seen) -> None:
+def test_what_is_typed_is_translated(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     assert page.evaluate("document.activeElement.id") == "text"
     page.keyboard.type(DOG)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert page.inner_text("#source-language option:checked") == "English (detected)"
-    assert "Ein Hund rennt am Strand." in page.inner_text("#alternatives")
+    found = page_server.translate(DOG, alternatives=3).json["alternatives"]
+    assert found
+    assert page.eval_on_selector_all(ALTERNATIVES, TEXTS) == [one for one in found if one != dog]
     assert not seen.errors
     assert all(address.startswith(page_server.url) for address in seen.requests)
 
@@ -59,17 +68,46 @@ def test_an_older_answer_never_replaces_a_newer_one(page_server, seen) -> None:
     assert page.inner_text("#output") == "the newer answer"
 
 
-def test_swapping_translates_the_translation_back(page_server, seen) -> None:
+def test_the_translation_is_copied(page_server, seen, dog) -> None:
     page = visit(seen, page_server, q=DOG, s="en", t="de")
-    wait_text(page, "#output", TRANSLATION)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wait_text(page, "#output", dog)
+    page.click("#copy")
+    wait_text(page, "#copy", "Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == dog
+    other = page.text_content(f"{ALTERNATIVES} >> nth=0")
+    page.click(f"{ALTERNATIVES} >> nth=0")
+    page.wait_for_function("async text => await navigator.clipboard.readText() === text", arg=other)
+
+
+def test_what_differs_is_marked_and_nothing_is_lost(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    for before, after in (
+        ("Er sah einen alten Mann im Park las.", "Er sah einen Mann im Park."),
+        ("", "Ein Hund."),
+        ("a  b\nc", "a b c d"),
+    ):
+        parts = page.evaluate(
+            "async texts => (await import('/page/diff.js')).compare(...texts)", [before, after]
+        )
+        old = [one["before"] for one in parts if one["kind"] != "added"]
+        new = [one["text"] for one in parts if one["kind"] != "removed"]
+        assert ("".join(old), "".join(new)) == (before, after)
+
+
+def test_swapping_translates_the_translation_back(page_server, seen, dog) -> None:
+    page = visit(seen, page_server, q=DOG, s="en", t="de")
+    wait_text(page, "#output", dog)
     page.click("#swap")
-    assert page.input_value("#text") == TRANSLATION
+    assert page.input_value("#text") == dog
     assert page.input_value("#source-language") == "de"
     assert page.input_value("#target-language") == "en"
     page.wait_for_function("() => document.querySelector('#output').textContent.length > 0")
 
 
-def test_a_text_in_the_target_language_is_translated_the_other_way_round(page_server, seen) -> None:
+def test_a_text_in_the_target_language_is_translated_the_other_way_round(
+    page_server, seen, dog
+) -> None:
     page = visit(seen, page_server)
     assert page.input_value("#target-language") == "de"
     with page.expect_request(lambda one: '"target":"en"' in (one.post_data or "")):
@@ -77,7 +115,7 @@ def test_a_text_in_the_target_language_is_translated_the_other_way_round(page_se
     wait_text(page, "#source-language option:checked", "German (detected)")
     assert page.input_value("#target-language") == "en"
     page.fill("#text", DOG)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert page.input_value("#target-language") == "de"
     assert page.input_value("#source-language") == "auto"
 
@@ -123,6 +161,12 @@ def test_a_right_to_left_text_is_laid_out_from_the_right(page_server, seen) -> N
         assert page.eval_on_selector(selector, "e => e.matches(':dir(rtl)')")
 
 
+def test_a_language_that_is_not_recognised_is_called_a_guess(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    page.fill("#text", "مرحبا بالعالم")
+    wait_text(page, "#source-language option:checked", "English (a guess)")
+
+
 def test_doubtful_words_are_marked_on_demand(page_server, seen) -> None:
     page = visit(seen, page_server)
     answer = {
@@ -140,7 +184,9 @@ def test_doubtful_words_are_marked_on_demand(page_server, seen) -> None:
     assert titles == [f"probability {p} %" for p in (99, 98, 99, 13)]
     background = "getComputedStyle(document.querySelectorAll('#output .word')[3]).backgroundColor"
     before = page.evaluate(background)
+    assert page.is_hidden(".target .scale >> nth=0")
     page.check("#confidence")
+    assert page.is_visible(".target .scale >> nth=0")
     page.wait_for_function(f"() => {background} !== {before!r}")
 
 
@@ -168,25 +214,25 @@ def test_a_long_text_is_translated_in_parts_and_keeps_its_lines(page_server, see
     )
 
 
-def test_a_dropped_text_file_is_translated_and_others_are_refused(page_server, seen) -> None:
-    page = visit(seen, page_server)
+def test_a_dropped_text_file_is_translated_and_others_are_refused(page_server, seen, dog) -> None:
+    page = visit(seen, page_server, tab="inside")
     drop = """([name, bytes]) => {
         const files = new DataTransfer();
         files.items.add(new File([new Uint8Array(bytes)], name));
         const drop = new DragEvent('drop', {dataTransfer: files, bubbles: true, cancelable: true});
-        document.querySelector('#desk').dispatchEvent(drop);
+        document.querySelector('footer').dispatchEvent(drop);
     }"""
     page.evaluate(drop, ["dog.txt", list(DOG.encode())])
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     with page.expect_download() as saved:
         page.click("#save")
     assert saved.value.suggested_filename == "dog.de.txt"
-    assert saved.value.path().read_text("utf-8") == TRANSLATION
+    assert saved.value.path().read_text("utf-8") == dog
     page.evaluate(drop, ["picture.png", [137, 80, 0, 0, 255, 255]])
     wait_text(page, "#state", "picture.png is not a text file in UTF-8.")
 
 
-def test_an_overloaded_server_is_asked_again(page_server, seen) -> None:
+def test_an_overloaded_server_is_asked_again(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     refused = []
 
@@ -199,7 +245,7 @@ def test_an_overloaded_server_is_asked_again(page_server, seen) -> None:
     page.route("**/translate", busy_once)
     page.fill("#text", DOG)
     wait_text(page, "#state", "The server is busy; trying again")
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert page.inner_text("#state") == ""
 
 
@@ -211,13 +257,28 @@ def test_a_longer_wait_is_said(page_server, seen) -> None:
     wait_text(page, "#state", "The server is not ready; trying again in 30\u00a0s")
 
 
-def test_being_offline_is_said_and_ends_by_itself(page_server, seen) -> None:
+def test_a_text_for_which_time_ran_out_is_not_sent_again(page_server, seen) -> None:
+    page = visit(seen, page_server)
+    asked = []
+
+    def late(route):
+        asked.append(1)
+        route.fulfill(status=503, json={"error": "the answer was not ready in time"})
+
+    page.route("**/translate", late)
+    page.fill("#text", DOG)
+    wait_text(page, "#state", "The answer was not ready in time")
+    page.wait_for_timeout(1500)
+    assert len(asked) == 1
+
+
+def test_being_offline_is_said_and_ends_by_itself(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     page.context.set_offline(True)
     page.fill("#text", DOG)
     wait_text(page, "#state", "The server cannot be reached")
     page.context.set_offline(False)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
 
 
 def test_a_refusal_is_shown_in_the_words_of_the_server(page_server, seen) -> None:
@@ -239,11 +300,11 @@ def test_a_server_that_loads_its_models_is_waited_for(page_server, seen) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_a_phone(page_server, seen, scheme) -> None:
+def test_the_page_fits_a_phone(page_server, seen, dog, scheme) -> None:
     page = visit(seen, page_server, q=DOG)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 360, "height": 740})
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert overflow(page) <= 0
     boxes = [page.locator(name).bounding_box() for name in ("#text", "#output")]
     assert boxes[1]["y"] > boxes[0]["y"] + 50
@@ -251,30 +312,30 @@ def test_the_page_fits_a_phone(page_server, seen, scheme) -> None:
     assert (int(shade) > 128) == (scheme == "light")
 
 
-def test_the_keyboard_alone_translates_and_changes_the_tab(page_server, seen) -> None:
+def test_the_keyboard_alone_translates_and_changes_the_tab(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     page.keyboard.type(DOG)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     page.focus("#tab-translate")
     page.keyboard.press("ArrowRight")
     assert page.is_visible("#inside")
     assert page.get_attribute("#tab-inside", "aria-selected") == "true"
 
 
-def test_a_link_reproduces_text_and_languages(page_server, seen) -> None:
+def test_a_link_reproduces_text_and_languages(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     page.select_option("#source-language", "en")
     page.keyboard.type("")
     page.fill("#text", DOG)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     address = page.url
     page.goto("about:blank")
     page.goto(address)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert (page.input_value("#text"), page.input_value("#source-language")) == (DOG, "en")
 
 
-def test_a_server_that_asks_for_keys_is_given_one(page_server, seen) -> None:
+def test_a_server_that_asks_for_keys_is_given_one(page_server, seen, dog) -> None:
     page = visit(seen, page_server)
     settings = {**page_server.get("/frontend/settings").json, "keyRequired": True}
     asked = []
@@ -291,50 +352,6 @@ def test_a_server_that_asks_for_keys_is_given_one(page_server, seen) -> None:
     page.fill("#key", "secret")
     page.keyboard.press("Enter")
     page.fill("#text", DOG)
-    wait_text(page, "#output", TRANSLATION)
+    wait_text(page, "#output", dog)
     assert page.is_hidden("#key-form")
     page.evaluate("sessionStorage.clear()")
-
-
-def test_a_tree_is_drawn_if_a_parser_is_served(page_server, seen) -> None:
-    page = visit(seen, page_server)
-    assert page.is_hidden("#tab-parse")
-    settings = {**page_server.get("/frontend/settings").json, "parsing": True}
-    tree = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ sleeps)) (-RRB- -RRB-)))"
-    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
-    page.route("**/parse", lambda route: route.fulfill(json={"tree": tree, "score": -1.0}))
-    page.reload()
-    page.click("#tab-parse")
-    page.fill("#parse-text", "The dog sleeps.")
-    page.keyboard.press("Enter")
-    wait_text(page, "#parse-figure", tree)
-    leaves = page.eval_on_selector_all("#parse-figure .leaf", "all => all.map(e => e.textContent)")
-    assert leaves == ["The", "dog", "sleeps", ")"]
-    assert page.locator("#parse-figure .branch").count() == 6  # words stand below their tags
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_selector("#parse-figure text[text-anchor=start]")
-    assert page.locator("#parse-figure .branch").count() == 6
-    assert overflow(page) <= 0
-    outline = page.eval_on_selector_all("#parse-figure text", "all => all.map(e => e.textContent)")
-    assert outline == ["S", "NP", "DT", "The", "NN", "dog", "VP", "VBZ", "sleeps", "-RRB-", ")"]
-
-
-def test_the_tabs_share_their_text_and_a_busy_parser_is_asked_again(page_server, seen) -> None:
-    page = visit(seen, page_server, q="The dog sleeps.")
-    settings = {**page_server.get("/frontend/settings").json, "parsing": True}
-    asked = []
-
-    def busy_once(route):
-        asked.append(json.loads(route.request.post_data)["q"])
-        if len(asked) == 1:
-            return route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "busy"})
-        return route.fulfill(json={"tree": "(S (NP (NN dog)))", "score": -1.0})
-
-    page.route("**/frontend/settings", lambda route: route.fulfill(json=settings))
-    page.route("**/parse", busy_once)
-    page.reload()
-    page.click("#tab-parse")
-    wait_text(page, "#parse-state", "The server is busy; trying again")
-    page.wait_for_selector("#parse-figure .leaf")
-    assert asked == ["The dog sleeps."] * 2
-    assert page.inner_text("#parse-state") == ""

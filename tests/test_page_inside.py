@@ -1,12 +1,12 @@
 """The page of `transduce serve`: the views of what happens inside the model, in a real browser."""
 
-import json
+import re
 import struct
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import urlencode
 
 import pytest
-from pages import DOG, overflow, visit, wait_text
+from pages import DOG, inside_of, overflow, visit, wait_text
 
 VIEWS = ["ribbon", "heads", "steps", "beam", "whatif", "equation", "positions"]
 AT_DOG = {"tab": "inside", "q": DOG, "s": "en", "t": "de"}
@@ -32,9 +32,13 @@ def show(seen, server, view):
 @pytest.fixture(scope="module")
 def block(page_server):
     """The header and the weights of POST /attention."""
-    body = page_server.post("/attention", q=DOG, source="en", target="de").body
-    (length,) = struct.unpack("<I", body[:4])
-    return json.loads(body[4 : 4 + length]), body[4 + length :]
+    return inside_of(page_server)
+
+
+@pytest.fixture(scope="module")
+def dog(block) -> str:
+    """The translation of DOG."""
+    return block[0]["translation"]
 
 
 def test_hovering_a_word_keeps_its_links_and_a_click_pins_it(page_server, seen) -> None:
@@ -44,7 +48,8 @@ def test_hovering_a_word_keeps_its_links_and_a_click_pins_it(page_server, seen) 
     kept = page.eval_on_selector_all(".link.on", "all => all.map(e => e.dataset.query)")
     assert kept
     assert set(kept) == {"1"}
-    assert page.inner_text("#saying").startswith("Hund attends to dog")
+    word = page.text_content("[data-word=q1]")
+    assert page.inner_text("#saying").startswith(f"{word} attends to ")
     page.hover("#translation")
     assert page.locator(".link.on").count() == 0
     page.click("[data-word=q1]")
@@ -66,11 +71,75 @@ def test_the_keyboard_moves_between_words(page_server, seen) -> None:
     assert page.locator(".link.on").count() == 0
 
 
+def test_one_selection_is_shared_by_all_views(page_server, seen) -> None:
+    page = inside(seen, page_server, layer=1, head=2)
+    page.click("[data-word=q2]")
+    token = int(re.search(r"pin=q(\d+)", page.url)[1])
+    page.click("[data-view=steps]")
+    page.wait_for_selector(f".chip.on[data-step='{token}']")
+    page.keyboard.press("ArrowRight")  # the tab of the next view
+    page.wait_for_selector("#figure[data-drawn=beam]")
+    assert page.text_content("#figure svg .strong") == str(token + 1)
+    page.click("[data-view=equation]")
+    page.wait_for_selector("#figure[data-drawn=equation]")
+    assert page.input_value(".scrubber select") == str(token)
+    page.click("[data-view=heads]")
+    page.wait_for_selector(".band[visibility=visible]")
+    page.click("[data-word=k1]")
+    page.click("[data-view=positions]")
+    wait_text(page, "#figure", "dot product of position 1 with")
+    page.focus("#figure .scroll")
+    page.keyboard.press("ArrowDown")
+    wait_text(page, "#figure", "dot product of position 2 with")
+    page.click("[data-view=ribbon]")
+    page.wait_for_selector(".word.on[data-word^=k]")
+
+
+def test_the_keyboard_alone_changes_what_the_model_does(page_server, seen, dog) -> None:
+    page = inside(seen, page_server, "heads", kind="encoder")
+    page.focus(".thumb[tabindex='0']")
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector(".enlarged svg")
+    assert "layer=2&head=2" in page.url
+    page = inside(seen, page_server, "steps")
+    page.focus(".chip[tabindex='0']")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".chip.on[data-step='1']")
+    assert page.evaluate("document.activeElement.dataset.step") == "1"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the likeliest runner-up
+    wait_text(page, "#changed", "A token is forced")
+    page.focus("#changed button")
+    page.keyboard.press("Enter")
+    wait_text(page, "#translation", dog)
+    page = inside(seen, page_server, "beam")
+    page.focus(".node[tabindex='0']")
+    page.keyboard.press("ArrowDown")
+    assert "log-probability of the token" in page.inner_text("#saying")
+    assert page.locator(".node.way").count() == 1
+    page = inside(seen, page_server, "whatif")
+    page.focus(".switch[data-name='e1.1']")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.wait_for_selector("[data-name='e1.2'][aria-pressed=false]")
+    wait_text(page, "#changed", "1 head switched off")
+    assert page.evaluate("document.activeElement.dataset.name") == "e1.2"
+
+
+def test_words_of_a_right_to_left_text_are_in_its_order(page_server, seen) -> None:
+    page = visit(seen, page_server, **{**AT_DOG, "q": "مرحبا بالعالم الكبير"})
+    page.wait_for_selector("#figure[data-drawn=ribbon] .word")
+    first, second = (page.locator(f"[data-word=k{i}]").bounding_box()["x"] for i in (0, 1))
+    assert first > second
+
+
 def test_the_links_of_a_head_are_the_largest_weights_of_the_server(
     page_server, seen, block
 ) -> None:
     header, weights = block
-    layers, heads, queries, keys = header["kinds"]["cross"]["shape"]
+    _, heads, queries, keys = header["kinds"]["cross"]["shape"]
     page = inside(seen, page_server, unit="pieces", layer=2, head=5)
     start = header["kinds"]["cross"]["offset"] + ((2 - 1) * heads + 5 - 1) * queries * keys
     expected = set()
@@ -78,7 +147,6 @@ def test_the_links_of_a_head_are_the_largest_weights_of_the_server(
         row = weights[start + i * keys : start + (i + 1) * keys]
         strongest = sorted(range(keys), key=lambda j: -row[j])[:3]
         expected |= {(i, j) for j in strongest if row[j] / 255 >= 1 / keys}
-    assert layers == 2
     drawn = page.eval_on_selector_all(
         ".link", "all => all.map(e => [e.dataset.query, e.dataset.key])"
     )
@@ -156,27 +224,30 @@ def test_the_length_penalty_is_recomputed_in_the_browser(page_server, seen) -> N
         assert f"score {score}" in page.inner_text(".hypotheses li.first")
 
 
-def test_switching_heads_off_changes_the_translation_and_undoes(page_server, seen) -> None:
+def test_switching_heads_off_changes_the_translation_and_undoes(page_server, seen, block) -> None:
+    layers, heads = block[0]["kinds"]["cross"]["shape"][:2]
     page = inside(seen, page_server, "whatif")
     before = page.inner_text("#translation")
     assert page.locator(".diff.removed, .diff.added").count() == 0
-    for layer in (1, 2):
+    for layer in range(1, layers + 1):
         page.click(f"fieldset:last-child .switch-row:nth-of-type({layer}) .layer")
         page.wait_for_selector(f"[data-name='c{layer}.1'][aria-pressed=false]")
     page.wait_for_function("() => document.querySelectorAll('.diff.added').length > 0")
     assert page.inner_text("#translation") != before
-    assert "16 heads switched off" in page.inner_text("#changed")
+    assert f"{layers * heads} heads switched off" in page.inner_text("#changed")
     page.click("#changed button")
     wait_text(page, "#translation", before)
 
 
-def test_an_edited_word_is_compared_with_the_original(page_server, seen) -> None:
+def test_an_edited_word_is_compared_with_the_original(page_server, seen, dog) -> None:
     page = inside(seen, page_server, "whatif")
     page.fill(".edit-words input[aria-label='Word 2']", "cat")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('.diff.added').length > 0")
-    assert "Hund" in page.inner_html("#figure svg")
-    assert "Katze" in page.inner_text("#translation")
+    edited = inside_of(page_server, DOG.replace("dog", "cat"))[0]["translation"]
+    wait_text(page, "#translation", edited)
+    shown = page.eval_on_selector_all("#figure .diff", "all => all.map(e => e.textContent)")
+    assert "".join(shown) == f"{dog}{edited}".replace(" ", "")
     assert "edit=A+cat+runs" in page.url
 
 
@@ -232,6 +303,18 @@ def test_the_tour_leads_through_the_views(page_server, seen) -> None:
     assert page.locator(".tour").count() == 0
 
 
+def test_the_tour_begins_with_the_tokens_of_the_source_and_has_a_sentence(
+    page_server, seen
+) -> None:
+    page = visit(seen, page_server, tab="inside")
+    page.click("#start-tour")
+    page.wait_for_selector("#figure[data-drawn=positions]")
+    tokens = inside_of(page_server, page.input_value("#sentence"))[0]["source"]["tokens"]
+    shown = page.text_content("#figure svg")
+    assert all(token.strip("▁") in shown for token in tokens)
+    assert page.is_checked(".controls [value=embeddings]")
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_fit_a_phone_in_the_dark(page_server, seen, view) -> None:
     page = show(seen, page_server, view)
@@ -240,7 +323,7 @@ def test_views_fit_a_phone_in_the_dark(page_server, seen, view) -> None:
     assert overflow(page) <= 0
 
 
-def test_errors_inside_are_said(page_server, seen) -> None:
+def test_errors_inside_are_said(page_server, seen, dog) -> None:
     page = visit(seen, page_server, tab="inside")
     assert "Type a sentence above" in page.inner_text("#figure")
     page.route("**/attention", lambda route: route.fulfill(status=400, json={"error": "too long"}))
@@ -251,13 +334,17 @@ def test_errors_inside_are_said(page_server, seen) -> None:
     page.fill("#sentence", DOG)
     wait_text(page, "#inside-state", "The server cannot be reached; trying again")
     page.context.set_offline(False)
-    wait_text(page, "#translation", "Hund")
+    wait_text(page, "#translation", dog)
+    page.route("**/beam", lambda route: route.fulfill(status=429, headers={"Retry-After": "20"}))
+    page.click("[data-view=beam]")
+    wait_text(page, "#inside-state", "The server is busy; trying again in 20")
+    assert page.locator("#figure.stale").count() == 1  # what it shows is not the chosen view
 
 
 def test_the_network_is_loaded_before_it_is_looked_into(page_server, seen) -> None:
     page = visit(seen, page_server, q=DOG)
     with page.expect_request("**/attention"):  # when the text has not changed for a while
-        wait_text(page, "#output", "Hund")
+        page.wait_for_selector("#output .word")
     page = visit(seen, page_server)
     with page.expect_request("**/attention"):
         page.hover("#tab-inside")
@@ -277,22 +364,22 @@ def test_the_first_look_says_that_the_network_is_loaded(page_server, seen) -> No
     assert page.inner_text("#inside-state") == ""
 
 
-def test_the_language_is_detected(page_server, seen) -> None:
+def test_the_language_is_detected(page_server, seen, dog) -> None:
     german = "Das ist nicht mein Hund."
     page = visit(seen, page_server, tab="inside", q=german)
     page.wait_for_selector("#figure[data-drawn=ribbon]")
     assert page.input_value("#direction") == "de en"
     page.fill("#sentence", DOG)
-    wait_text(page, "#translation", "Hund")
+    wait_text(page, "#translation", dog)
     assert page.input_value("#direction") == "en de"
 
 
-def test_choosing_a_sentence_keeps_the_text(page_server, seen) -> None:
+def test_choosing_a_sentence_keeps_the_text(page_server, seen, dog) -> None:
     text = f"{DOG} {STORY}"
     page = visit(seen, page_server, **{**AT_DOG, "q": text})
-    wait_text(page, "#translation", "Hund")
+    wait_text(page, "#translation", dog)
     page.select_option("#which", "1")
-    wait_text(page, "#translation", "Frau")
+    wait_text(page, "#translation", inside_of(page_server, STORY)[0]["translation"])
     assert page.input_value("#sentence") == STORY
     page.click("#tab-translate")
     assert page.input_value("#text") == text

@@ -1,5 +1,6 @@
 """The routes that look inside a model: attention, the beam, equation 1, scores."""
 
+import itertools
 import json
 import struct
 
@@ -32,7 +33,8 @@ def attention(server, **fields) -> tuple[dict, dict[str, np.ndarray]]:
         count = int(np.prod(place["shape"]))
         block = np.frombuffer(data, np.uint8, count, place["offset"])
         weights[kind] = block.reshape(place["shape"]) / 255
-    assert sum(array.size for array in weights.values()) == len(data)
+    embedding = int(np.prod(header["embedding"]["shape"]))
+    assert sum(array.size for array in weights.values()) + embedding == len(data)
     return header, weights
 
 
@@ -79,13 +81,17 @@ def test_a_head_that_is_switched_off_changes_what_comes_after_it_only(server) ->
     assert all((before[kind] == again[kind]).all() for kind in before)
 
 
-def test_roles_are_mean_weights(server) -> None:
-    header, weights = attention(server)
-    role = header["roles"]["encoder"][0][0]
-    head = weights["encoder"][0, 0]
-    assert role["special"] == pytest.approx(head[:, -1].mean(), abs=0.01)
-    assert role["same"] == pytest.approx(np.trace(head) / len(head), abs=0.01)
-    assert 0 <= role["even"] <= 1.001
+def test_equal_tokens_have_equal_embeddings_at_every_position(server) -> None:
+    body = server.post("/attention", **{**PAIR, "q": "the dog and the dog"}).body
+    (length,) = struct.unpack("<I", body[:4])
+    header = json.loads(body[4 : 4 + length])
+    shape, offset = header["embedding"]["shape"], header["embedding"]["offset"]
+    assert shape == [len(header["source"]["tokens"]), header["model"]["d_model"]]
+    rows = np.frombuffer(body[4 + length + offset :], np.uint8).reshape(shape)
+    tokens = header["source"]["tokens"]
+    for i, j in itertools.combinations(range(len(tokens)), 2):
+        near = np.abs(rows[i].astype(int) - rows[j]).max() <= 1  # of 127
+        assert near == (tokens[i] == tokens[j])
 
 
 def test_the_lattice_has_every_hypothesis_and_pruned_branches(server) -> None:

@@ -18,7 +18,7 @@ from transduce.model.heads import Head, without_heads
 from transduce.search import PAPER
 from transduce.serve.frames import Frame
 from transduce.tokenizer import TokenizerLike
-from transduce.translate.attention import Attention, attention_of, encode_source, word_starts
+from transduce.translate.attention import attention_of, encode_source, word_starts
 from transduce.translate.lines import clean
 from transduce.translate.translator import Translator
 
@@ -81,7 +81,7 @@ def torch_engine(translator: Translator) -> TorchEngine:
 
 
 def attention_frame(pair: Pair) -> Frame:
-    """All weights as uint8, and the tokens, words, steps and roles as JSON."""
+    """All weights as uint8, the source embeddings, and the tokens, words and steps as JSON."""
     attention = attention_of(pair.model, pair.tokenizer, pair.source, pair.target)
     blocks, kinds, offset = [], {}, 0
     for kind in KINDS:
@@ -89,16 +89,27 @@ def attention_frame(pair: Pair) -> Frame:
         blocks.append(np.rint(255 * weights).astype(np.uint8).tobytes())
         kinds[kind] = {"shape": list(weights.shape), "offset": offset}
         offset += len(blocks[-1])
+    embedded = embeddings(pair)
+    largest = float(np.abs(embedded).max())
+    blocks.append(np.rint(128 + 127 * embedded / largest).astype(np.uint8).tobytes())
     fields = {
         "translation": pair.tokenizer.decode(pair.target),
         "source": _side(attention.source, pair.source, special=len(pair.source)),
         "target": _side(attention.target, pair.target, special=0),
         "kinds": kinds,
         "steps": steps(pair),
-        "roles": {kind: roles(kind, attention) for kind in KINDS},
+        "embedding": {"shape": list(embedded.shape), "offset": offset, "largest": largest},
         "model": {"d_model": pair.model.config.d_model, "positions": pair.model.config.positions},
     }
     return Frame(fields, b"".join(blocks))
+
+
+@torch.inference_mode()
+def embeddings(pair: Pair) -> np.ndarray:
+    """§3.4: the source tokens, EOS last, embedded and scaled, without their positions."""
+    layer = pair.model.source_embedding
+    ids = torch.tensor([[*pair.source, pair.model.config.eos_id]])
+    return (layer(ids)[0] - layer.encoding(0, ids.shape[1])).float().numpy()
 
 
 @torch.inference_mode()
@@ -126,32 +137,6 @@ def steps(pair: Pair) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def roles(kind: str, attention: Attention) -> list[list[dict[str, float]]]:
-    """For each layer and head, the mean weight on certain keys, in this sentence pair.
-
-    Of self-attention on the previous, the same and the next token; on the special symbol (EOS of
-    the source, BOS of the target); and how evenly the weights are spread, 1 being uniform.
-    """
-    weights: np.ndarray = getattr(attention, kind)
-    queries, keys = weights.shape[2:]
-    special = 0 if kind == "decoder" else keys - 1
-    shares = {"special": weights[..., special].mean(-1)}
-    if kind != "cross":
-        for name, shift in (("previous", -1), ("same", 0), ("next", 1)):
-            shares[name] = weights.diagonal(shift, 2, 3).sum(-1) / queries
-    seen = np.arange(1, queries + 1) if kind == "decoder" else np.full(queries, keys)
-    entropy = -(weights * np.log(np.maximum(weights, 1e-12))).sum(-1)
-    shares["even"] = (entropy / np.log(np.maximum(seen, 2))).mean(-1)
-    layers, heads = weights.shape[:2]
-    return [
-        [
-            {name: round(float(share[layer, head]), 4) for name, share in shares.items()}
-            for head in range(heads)
-        ]
-        for layer in range(layers)
-    ]
 
 
 def beam_frame(translator: Translator, model: Transformer, request: Request) -> Frame:

@@ -49,7 +49,8 @@ BLOCK = (
     "A binary block: the length of a JSON header in 4 bytes (little-endian), the header, then "
     "the weights as uint8, 255 for 1. The header has source and target tokens, their words, the "
     "steps with runners-up, and for encoder, decoder and cross the shape [layer, head, query, key] "
-    "and the offset in the block."
+    "and the offset in the block; of embedding, the source tokens times √d_model, the shape, the "
+    "offset, and the largest number, which is 255 (128 is 0)."
 )
 
 # Path → summary, fields of the body, those that are required, and the answer.

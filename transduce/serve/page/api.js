@@ -1,8 +1,8 @@
 // Requests to the server that the page came from.
 
-import {capitalised} from "./dom.js";
+import {byId, capitalised} from "./dom.js";
 
-/** A request that failed: `kind` is offline, busy, loading, key or refused. */
+/** A request that failed: `kind` is offline, busy, loading, late, key or refused. */
 export class Failure extends Error {
   constructor(kind, sentence, seconds = 0) {
     super(capitalised(sentence));
@@ -19,6 +19,7 @@ export function sentenceOf({message, seconds}) {
 
 const KEY = "transduce-key";
 export const setKey = key => sessionStorage.setItem(KEY, key);
+export const hasKey = () => Boolean(sessionStorage.getItem(KEY));
 
 export async function get(path) {
   return (await request(path, {})).json();
@@ -72,8 +73,12 @@ async function request(path, options) {
 
 function failure(status, sentence, seconds) {
   if (status === 429) return new Failure("busy", "The server is busy.", seconds);
+  if (status === 503 && /not ready in time|took too long/.test(sentence)) return new Failure("late", sentence);
   if (status === 503) return new Failure("loading", "The server is not ready.", seconds);
-  if (status === 403 || /api key/i.test(sentence)) return new Failure("key", sentence || "The key is not valid.");
+  if (status === 403 || /api key/i.test(sentence)) {
+    byId("key-form").hidden = false;
+    return new Failure("key", sentence || "The key is not valid.");
+  }
   return new Failure("refused", sentence || `The server answered ${status}.`);
 }
 

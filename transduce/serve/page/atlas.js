@@ -1,11 +1,11 @@
 // Every head of every layer as a small matrix with its role; the chosen one enlarged.
 
 import {capitalised, html, percent, svg, textWidth} from "./dom.js";
-import {asButton, contentWidth, drawing, matrixImage} from "./figure.js";
+import {arrowKeys, asButton, contentWidth, drawing, matrixImage} from "./figure.js";
 import {KINDS} from "./pair.js";
 import {rolesOf} from "./roles.js";
 import {ribbon} from "./ribbon.js";
-import {set, state} from "./state.js";
+import {select, set, state} from "./state.js";
 
 const GAP = 14, ROLE = 18, COLUMNS = 400, LEFT = 62;
 const SMALL = 84, LARGE = 104; // side of a small matrix
@@ -18,13 +18,13 @@ export function draw(box, {pair, say}) {
   const enlarged = +state.layer && +state.head;
   const room = contentWidth(box), small = atlas(pair, room), parts = [html("div", {class: "scroll"}, small)];
   if (enlarged) {
-    const picture = heatMap(pair, say, room);
+    const {picture, rest} = heatMap(pair, say, room);
     const beside = room - picture.viewBox.baseVal.width - 3 * GAP;
     const lines = ribbon(pair, say, Math.min(COLUMNS, beside > COLUMNS / 2 ? beside : room), true);
     parts.unshift(html("div", {class: "scroll enlarged"}, picture, lines.picture));
     box.replaceChildren(...parts);
     say(describe());
-    return {picture, update: lines.update};
+    return {picture, update: names => { rest(); lines.update(names); }};
   }
   box.replaceChildren(...parts);
   say(hint);
@@ -52,6 +52,7 @@ function atlas(pair, room) {
       picture.append(asButton(node, `Layer ${layer + 1}, head ${head + 1}: ${role}`, () => set({layer: layer + 1, head: head + 1})));
     });
   });
+  arrowKeys(picture, ".thumb", ".on");
   return picture;
 }
 
@@ -78,23 +79,28 @@ function heatMap(pair, say, room) {
   let at = [-1, -1];
   function point(i, j) {
     at = [i, j];
-    const shown = i >= 0 && i < queries.length && j >= 0 && j < keys.length;
-    for (const mark of [frame, row, column]) mark.setAttribute("visibility", shown ? "visible" : "hidden");
-    if (!shown) return say(describe());
+    const inside = [i >= 0 && i < queries.length, j >= 0 && j < keys.length], both = inside[0] && inside[1];
+    for (const [mark, shown] of [[frame, both], [row, inside[0]], [column, inside[1]]]) mark.setAttribute("visibility", shown ? "visible" : "hidden");
     for (const mark of [frame, column]) mark.setAttribute("x", left + j * cell);
     for (const mark of [frame, row]) mark.setAttribute("y", top + i * cell);
+    if (!both) return say(describe());
     return say(`${queries[i]} attends to ${keys[j]}: ${percent(weights[i][j])}`);
   }
+  /** Only the selected row or column is marked. */
+  function rest() {
+    const word = pair.selected(state), index = word ? Number(word.slice(1)) : -1;
+    point(word[0] === "q" ? index : -1, word[0] === "k" ? index : -1);
+  }
   const choose = () => {
-    if (at[0] < 0) return;
-    const [query, key] = pair.sides[state.kind], starts = (side, index) => state.unit === "pieces" ? index : side.starts[index];
-    set({view: "equation", cell: `${starts(query, at[0])},${starts(key, at[1])}`});
+    if (Math.min(...at) < 0) return;
+    const [query, key] = ["q", "k"].map((side, i) => pair.tokenOf(state.kind, side, at[i], state.unit));
+    select(`q${query}`, {view: "equation", cell: `${query},${key}`});
   };
   surface.addEventListener("pointermove", event => {
     const corner = surface.getBoundingClientRect();
     point(Math.floor((event.clientY - corner.top) / corner.height * queries.length), Math.floor((event.clientX - corner.left) / corner.width * keys.length));
   });
-  surface.addEventListener("pointerleave", () => point(-1, -1));
+  surface.addEventListener("pointerleave", rest);
   asButton(surface, "Weights; arrow keys move, Enter shows the equation", choose);
   surface.addEventListener("keydown", event => {
     const step = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
@@ -103,6 +109,6 @@ function heatMap(pair, say, room) {
     const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
     point(clamp(at[0] + step[0], queries.length), clamp(at[1] + step[1], keys.length));
   });
-  point(-1, -1);
-  return picture;
+  rest();
+  return {picture, rest};
 }

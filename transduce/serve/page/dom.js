@@ -31,7 +31,10 @@ export function color(name) {
 
 export const capitalised = text => text.replace(/^./u, first => first.toUpperCase());
 
-export const percent = share => share >= 0.995 ? "100 %" : share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`;
+export function percent(share) {
+  if (share < .0005) return "<0.1 %";
+  return share < .00995 ? `${(100 * share).toFixed(1)} %` : `${Math.round(100 * share)} %`;
+}
 
 const ruler = document.createElement("canvas").getContext("2d");
 

@@ -3,9 +3,9 @@
 import {capitalised, html, percent, svg, textWidth} from "./dom.js";
 import {contentWidth, drawing, matrixImage} from "./figure.js";
 import {readable} from "./pair.js";
-import {set, state} from "./state.js";
+import {numbers, select, state} from "./state.js";
 
-const ROW = 30, WIDEST = 760, NARROW = 560;
+const ROW = 30, WIDEST = 1000, NARROW = 560;
 const number = value => value.toFixed(2).replace("-", "−");
 
 export const title = "Equation";
@@ -13,12 +13,15 @@ const hint = "Attention(Q, K, V) = softmax(QKᵀ/√dₖ)V, for one query and on
 export const uses = ["kind", "layer", "head"];
 export const needs = "explain";
 
-/** The chosen cell of tokens; without one, the strongest of the second query. */
+/** The chosen cell of tokens; without one, the strongest of the selected token, or of the second query. */
 export function cellOf(pair) {
   const {weights} = pair.matrix(state.kind, Math.max(1, +state.layer), Math.max(1, +state.head), "pieces");
-  const [query, key] = state.cell.split(",").map(Number);
-  const row = state.cell && query < weights.length ? query : Math.min(1, weights.length - 1);
-  return [row, state.cell && key < weights[0].length ? key : weights[row].indexOf(Math.max(...weights[row]))];
+  const [query, key] = numbers(state.cell), side = state.pin[0], at = Number(state.pin.slice(1));
+  const strongest = row => row.indexOf(Math.max(...row));
+  if (query < weights.length && key < weights[0].length) return [query, key];
+  if (side === "k" && at < weights[0].length) return [strongest(weights.map(row => row[at])), at];
+  const row = side === "q" && at < weights.length ? at : Math.min(1, weights.length - 1);
+  return [row, strongest(weights[row])];
 }
 
 export function draw(box, {pair, explain, say}) {
@@ -26,10 +29,10 @@ export function draw(box, {pair, explain, say}) {
   const queries = pair.sides[state.kind][0].tokens.map(readable), keys = explain.keys.map(readable);
   const choice = (label, names, index, choose) => html("label", {class: "muted"}, `${label} `, html("select", {onchange: event => choose(event.target.value)},
     ...names.map((name, i) => html("option", {value: i, selected: i === index}, name))));
-  const controls = html("div", {class: "scrubber"}, choice("query", queries, query, value => set({cell: `${value},${key}`})), choice("key", keys, key, value => set({cell: `${query},${value}`})));
+  const controls = html("div", {class: "scrubber"}, choice("query", queries, query, value => select(`q${value}`, {cell: `${value},${key}`})), choice("key", keys, key, value => select(`q${query}`, {cell: `${query},${value}`})));
 
   const room = Math.max(280, contentWidth(box)), narrow = room < NARROW, width = Math.min(WIDEST, room);
-  const left = narrow ? 64 : 96, long = narrow ? width - left - 2 : 420; // of a strip
+  const left = narrow ? 64 : 96, long = narrow ? width - left - 2 : width - left - 330; // of a strip
   const picture = drawing(width, 10, "Equation 1");
   let y = 30;
   const write = (x, text, attributes = {}) => picture.append(svg("text", {x, y, "dominant-baseline": "central", ...attributes}, text));
@@ -51,7 +54,7 @@ export function draw(box, {pair, explain, say}) {
   y += 42;
   write(0, "softmax over all keys", {class: "faint small"});
   y += 26;
-  const label = Math.max(...keys.map(name => textWidth(name, 14))) + 16, full = Math.min(300, width - label - 130);
+  const label = Math.max(...keys.map(name => textWidth(name, 14))) + 16, full = Math.min(long, width - label - 130);
   explain.weights.forEach((weight, i) => {
     const seen = explain.visible[i];
     write(label - 10, keys[i], {"text-anchor": "end", "font-size": 14, class: i === key ? "strong" : seen ? "" : "faint"});

@@ -34,6 +34,28 @@ export function asButton(node, label, act) {
   return node;
 }
 
+const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
+
+/** Of many buttons only one is a stop of the Tab key, the first that is `chosen` or else the first; arrow keys go to the nearest. */
+export function arrowKeys(box, buttons, chosen) {
+  const all = [...box.querySelectorAll(buttons)], stop = node => { for (const one of all) one.setAttribute("tabindex", one === node ? 0 : -1); };
+  const centre = node => { const {x, y, width, height} = node.getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+  stop(all.find(node => node.matches(chosen)) || all[0]);
+  box.addEventListener("focusin", event => { if (all.includes(event.target)) stop(event.target); });
+  box.addEventListener("keydown", event => {
+    const [right, down] = ARROWS[event.key] || [];
+    if (right === undefined || !all.includes(event.target)) return;
+    event.preventDefault();
+    const [x, y] = centre(event.target);
+    const far = node => {
+      const [dx, dy] = centre(node).map((value, i) => value - [x, y][i]), along = right * dx + down * dy;
+      return along > 4 ? along + 3 * Math.abs(right ? dy : dx) : Infinity;
+    };
+    const next = all.reduce((a, b) => far(b) < far(a) ? b : a);
+    if (far(next) < Infinity) next.focus();
+  });
+}
+
 /** The drawing as the text of an SVG file that needs nothing else. */
 function svgText(drawing) {
   const copy = drawing.cloneNode(true);

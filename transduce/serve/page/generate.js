@@ -1,6 +1,6 @@
 // The Language model tab: a text as it is written, token by token, with what else could have been written.
 
-import {Failure, postForLines} from "./api.js";
+import {Failure, postForLines, sentenceOf} from "./api.js";
 import {byId, html, percent} from "./dom.js";
 import {decodeBytes} from "./pair.js";
 import {numbers, onChange, set, state} from "./state.js";
@@ -57,7 +57,7 @@ export function startGenerate({settings}) {
     const fields = {prompt: state.prompt, temperature: Number(state.temperature), top_p: Number(state.topp),
       top_k: state.topk ? Number(state.topk) : null, seed: Number(state.seed), prefix: forced, stream: true,
       tokens: Math.min(settings.tokensLimit, forced.length + Number(state.length))};
-    let number = 0, end = "";
+    let number = 0, end = "", again = 0;
     try {
       await postForLines("generate", fields, mine.signal, line => {
         if (mine !== controller) return;
@@ -70,11 +70,12 @@ export function startGenerate({settings}) {
       say(`${steps.length.toLocaleString("en")} tokens${{eos: "; the line has ended", deadline: "; the server's time for a request ran out"}[end] || ""}.`);
     } catch (error) {
       if (mine !== controller || mine.signal.aborted) return;
-      say(error.message, "bad");
-      if (error.kind === "key") byId("key-form").hidden = false;
+      again = number ? 0 : error.seconds; // if nothing was written yet
+      say(again ? sentenceOf(error) : error.message, again ? "bad busy" : "bad");
+      if (again) setTimeout(() => { if (mine === controller) write(kept); }, 1000 * again);
       if (error.kind === undefined) throw error;
     } finally {
-      if (mine === controller) { controller = null; showButtons(); }
+      if (mine === controller && !again) { controller = null; showButtons(); }
     }
   }
 
@@ -157,7 +158,11 @@ export function startGenerate({settings}) {
   box.addEventListener("pointerleave", hideSoon);
   box.addEventListener("scroll", () => { low = box.scrollHeight - box.scrollTop - box.clientHeight < 40; });
   box.addEventListener("scroll", () => { if (open >= 0 && !panel.contains(document.activeElement)) hide(); });
-  window.addEventListener("resize", hide);
+  let width = innerWidth;
+  window.addEventListener("resize", () => {
+    if (innerWidth !== width) hide();
+    width = innerWidth;
+  });
   panel.addEventListener("pointerenter", () => clearTimeout(timer));
   panel.addEventListener("pointerleave", hideSoon);
   for (const part of [box, panel]) part.addEventListener("focusout", event => {

@@ -11,7 +11,7 @@ import * as positions from "./positions.js";
 import * as ribbon from "./ribbon.js";
 import {numbers, onChange, RESET, set, state} from "./state.js";
 import * as steps from "./steps.js";
-import {tourPanel} from "./tour.js";
+import {goTo, tourPanel} from "./tour.js";
 import * as whatif from "./whatif.js";
 
 const VIEWS = {ribbon, heads: atlas, steps, beam: lattice, whatif, equation, positions};
@@ -25,6 +25,12 @@ const KEPT = 30; // answers
 export function sentencesOf(text) {
   const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(undefined, {granularity: "sentence"});
   return text.split(/\n+/).flatMap(line => segmenter ? [...segmenter.segment(line)].map(one => one.segment) : [line]).map(one => one.trim()).filter(Boolean);
+}
+
+/** The selection after a change of the attention: both of the decoder have its steps, the other two the source as keys. */
+function keptPin(from, to) {
+  const other = state.pin[0] === "q" ? "encoder" : "decoder";
+  return from === other || to === other ? "" : state.pin;
 }
 
 export function startInside(server) {
@@ -50,7 +56,7 @@ export function startInside(server) {
   const exports = html("div", {class: "exports"}, save("SVG", saveSvg), save("PNG", savePng));
   room.replaceChildren(
     html("div", {class: "sentence-bar"}, html("label", {class: "hidden", for: "sentence"}, "Sentence"), field, which, direction,
-      html("button", {type: "button", class: "plain strong", id: "start-tour", onclick: () => set({tour: 1})}, "Guided tour")),
+      html("button", {type: "button", class: "plain strong", id: "start-tour", onclick: () => { if (!state.q.trim()) set({q: EXAMPLE}); goTo(1); }}, "Guided tour")),
     html("div", {class: "answer"}, translation, status), changed, tour,
     html("div", {class: "view-bar"}, views, html("span", {class: "spread"}), exports),
     controls, saying, figure);
@@ -153,6 +159,7 @@ export function startInside(server) {
   }, error => {
     if (error.kind === undefined) throw error;
     showStatus(sentenceOf(error), error.seconds ? "bad busy" : "bad");
+    figure.classList.toggle("stale", Boolean(pair));
     if (error.seconds) setTimeout(refresh, 1000 * error.seconds);
   });
 
@@ -213,7 +220,9 @@ export function startInside(server) {
     const view = VIEWS[state.view] || ribbon;
     exports.hidden = false;
     showControls(view);
+    saying.style.minHeight = "";
     drawn = view.draw(figure, about);
+    saying.style.minHeight = `${saying.offsetHeight}px`; // a shorter sentence while hovering must not move the drawing
     figure.dataset.drawn = state.view;
     drawn.about = about;
   }
@@ -228,15 +237,16 @@ export function startInside(server) {
   function showControls(view) {
     const all = view !== equation, again = controls.contains(document.activeElement) ? document.activeElement : null;
     const group = (name, legend, values) => html("fieldset", {}, html("legend", {}, legend), ...values.map(([value, label]) =>
-      html("label", {class: "choice"}, html("input", {type: "radio", name, value, checked: (all || +state[name] || name === "kind" ? state[name] : "1") === String(value), onchange: () => set({[name]: value, ...(name === "kind" || name === "unit" ? {pin: "", cell: ""} : {})})}), html("span", {}, label))));
+      html("label", {class: "choice"}, html("input", {type: "radio", name, value, checked: (all || +state[name] || name === "kind" ? state[name] : "1") === String(value), onchange: () => set({[name]: value, ...(name === "kind" ? {pin: keptPin(state.kind, value), cell: ""} : {})})}), html("span", {}, label))));
     const count = (n, all) => [...all ? [[0, "all"]] : [], ...Array.from({length: n}, (_, i) => [i + 1, String(i + 1)])];
     const made = {
       kind: () => group("kind", "attention", pair.kindNames.map(kind => [kind, kind])),
       layer: () => group("layer", "layer", count(pair.layers(state.kind), all)),
       head: () => group("head", "head", count(pair.heads(state.kind), all)),
+      input: () => group("input", "input", [["embeddings", "embeddings"], ["positions", "positions"], ["sum", "their sum"]]),
       unit: () => group("unit", "units", [["words", "words"], ["pieces", "pieces"]]),
     };
-    controls.replaceChildren(...["kind", "layer", "head", "unit"].filter(name => view.uses.includes(name)).map(name => made[name]()));
+    controls.replaceChildren(...Object.keys(made).filter(name => view.uses.includes(name)).map(name => made[name]()));
     controls.hidden = !controls.children.length;
     if (again) controls.querySelector(`[name="${again.name}"][value="${again.value}"]`)?.focus();
   }
@@ -249,10 +259,11 @@ export function startInside(server) {
     if (needsMore || HEAVY.some(name => names.has(name))) return refresh();
     if (!pair || !drawn) return;
     fit(pair);
-    if (["kind", "layer", "head", "unit"].some(name => names.has(name))) show(drawn.about);
+    if (["kind", "layer", "head", "unit", "input"].some(name => names.has(name))) show(drawn.about);
     else drawn.update?.(names);
   });
   for (const id of ["tab-inside", "look"]) for (const name of ["pointerenter", "focus"]) byId(id).addEventListener(name, preload);
+  document.addEventListener("again", refresh);
   document.addEventListener("models", showDirections);
   document.addEventListener("theme", () => { if (drawn && state.tab === "inside") show(drawn.about); });
   let width = innerWidth;

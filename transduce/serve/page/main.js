@@ -1,6 +1,6 @@
 // Starts the page: settings of the server, tabs, colours.
 
-import {get, sentenceOf, setKey} from "./api.js";
+import {get, hasKey, sentenceOf, setKey} from "./api.js";
 import {byId} from "./dom.js";
 import {startGenerate} from "./generate.js";
 import {startInside} from "./inside.js";
@@ -122,16 +122,16 @@ startTheme();
 showTab();
 onChange(names => { if (names.has("tab")) showTab(); });
 window.addEventListener("hashchange", () => set(read()));
+const again = () => document.dispatchEvent(new Event("again")); // what failed may now succeed
+window.addEventListener("online", again);
+byId("key-form").addEventListener("submit", event => {
+  event.preventDefault();
+  setKey(byId("key").value);
+  byId("key-form").hidden = true;
+  again();
+});
 const server = await connect();
-if (server.settings.keyRequired) {
-  byId("key-form").hidden = false;
-  byId("key-form").addEventListener("submit", event => {
-    event.preventDefault();
-    setKey(byId("key").value);
-    byId("key-form").hidden = true;
-    byId("text").dispatchEvent(new Event("input"));
-  });
-}
+byId("key-form").hidden = !server.settings.keyRequired || hasKey();
 startTranslate(server);
 startInside(server);
 followModels(server);

@@ -37,8 +37,29 @@ class Pair {
   layers(kind) { return this.kinds[kind].shape[0]; }
   heads(kind) { return this.kinds[kind].shape[1]; }
 
+  /** The embedding of each source token, times √d_model; the block has it in 127ths of the largest number. */
+  embeddings() {
+    const {shape: [rows, columns], offset, largest} = this.embedding;
+    return Array.from({length: rows}, (_, i) => Float32Array.from(this.block.subarray(offset + i * columns, offset + (i + 1) * columns), byte => (byte - 128) / 127 * largest));
+  }
+
   /** The position of EOS among the keys, or of BOS in the decoder. */
   special(kind) { return kind === "decoder" ? 0 : this.source.tokens.length - 1; }
+
+  /** The first token of a word of a side, "q" or "k"; and the word of a token, -1 if there is none. */
+  tokenOf(kind, side, index, unit) { return unit === "pieces" ? index : this.#side(kind, side).starts[index]; }
+  unitOf(kind, side, token, unit) {
+    const {tokens, starts} = this.#side(kind, side);
+    if (!(token < tokens.length)) return -1;
+    return unit === "pieces" ? token : starts.findLastIndex(start => start <= token);
+  }
+  #side(kind, side) { return this.sides[kind][side === "q" ? 0 : 1]; }
+
+  /** The word or piece that is selected, as "q3" or "k3"; "" if none is. */
+  selected({kind, pin, unit}) {
+    const index = pin ? this.unitOf(kind, pin[0], Number(pin.slice(1)), unit) : -1;
+    return index < 0 ? "" : pin[0] + index;
+  }
 
   /** Weights of a layer and head, counted from 1; 0 is the mean of all. */
   matrix(kind, layer, head, unit = "words") {

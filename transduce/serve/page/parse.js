@@ -79,12 +79,16 @@ function drawOutline(tree, width) {
 }
 
 export function startParse() {
-  const status = byId("parse-state"), box = byId("parse-figure"), field = byId("parse-text");
+  const status = html("p", {id: "parse-state", class: "state", role: "status"}), box = byId("parse-figure"), field = byId("parse-text");
   let asked = "", tree = "";
 
+  /** Says a sentence: above the tree, which is of another sentence then, or in place of it. */
   function showState(sentence, kind = "") {
     status.className = `state ${kind}`;
     status.textContent = sentence;
+    box.classList.toggle("stale", Boolean(tree && sentence));
+    if (tree) box.before(status);
+    else box.replaceChildren(html("div", {class: "empty"}, status));
   }
 
   function show() {
@@ -98,10 +102,9 @@ export function startParse() {
   }
 
   const parse = newest((signal, q) => post("parse", {q}, signal), found => {
-    showState(found ? "" : "The sentence is too long for this model.", "bad");
     tree = found?.tree || "";
+    showState(found ? "" : "The sentence is too long for this model.", "bad");
     if (found) show();
-    else box.replaceChildren();
   }, (error, q) => {
     if (error.kind === undefined) throw error;
     showState(sentenceOf(error), error.seconds ? "bad busy" : "bad");
@@ -111,15 +114,26 @@ export function startParse() {
   /** Parses the first sentence of the text that the tabs share. */
   function refresh() {
     const [q = ""] = sentencesOf(state.q);
-    if (state.tab !== "parse" || q === asked) return;
+    if (state.tab === "parse" && q !== asked) start(q);
+  }
+
+  function start(q) {
     field.value = asked = q;
-    if (q) showState("Parsing …", "busy");
-    if (q) parse(q);
+    if (q) {
+      showState("Parsing …", "busy");
+      return parse(q);
+    }
+    parse.cancel();
+    tree = "";
+    showState("");
+    return show();
   }
 
   byId("parse-form").addEventListener("submit", event => {
     event.preventDefault();
+    asked = null; // the same sentence again, after a failure
     set({q: field.value});
+    refresh();
   });
   field.addEventListener("keydown", event => {
     if (event.key !== "Enter") return;
@@ -131,6 +145,7 @@ export function startParse() {
     if (tree && state.tab === "parse" && innerWidth !== width) show();
     width = innerWidth;
   });
+  document.addEventListener("again", () => { if (state.tab === "parse" && asked) start(asked); });
   onChange(refresh);
   show();
   refresh();

@@ -1,18 +1,19 @@
 // Source above, target below, and between them the strongest links of each word.
 
-import {percent, svg, textWidth} from "./dom.js";
+import {html, percent, svg, textWidth} from "./dom.js";
 import {contentWidth, drawing} from "./figure.js";
-import {set, state} from "./state.js";
+import {select, set, state} from "./state.js";
 
 const STRONGEST = 3, SIZE = 16, NARROW = 560;
 
 export const title = "Ribbon";
-const hint = "Hover a word to keep its links, click to pin it, move with the arrow keys. The three strongest links of each word are drawn, none weaker than 1/n.";
+const hint = "Hover a word to keep its links, click to pin it, arrow keys move. Drawn are the three strongest links of each query, none below equal weights.";
 export const uses = ["kind", "layer", "head", "unit"];
 
 export function draw(box, {pair, say}) {
   const made = ribbon(pair, say, contentWidth(box), contentWidth(box) < NARROW);
-  box.replaceChildren(made.picture);
+  made.picture.classList.add("centred");
+  box.replaceChildren(html("div", {class: "scroll"}, made.picture));
   return made;
 }
 
@@ -31,14 +32,17 @@ export function ribbon(pair, say, room, upright) {
   const labels = [...keys.map((text, index) => label("k", index, text)), ...queries.map((text, index) => label("q", index, text))];
   const picture = drawing(places.width, places.height, `Links between words: ${pair.translation}`, svg("g", {}, ...lines), ...labels);
 
+  const selected = () => pair.selected(state);
+  const pin = word => word ? select(word[0] + pair.tokenOf(state.kind, word[0], Number(word.slice(1)), state.unit)) : set({pin: ""});
+
   function label(side, index, text) {
     const {x, y, anchor} = places.at(side, index), width = textWidth(text, SIZE) + 12;
     const node = svg("g", {class: "word", tabindex: -1, role: "button", "data-word": side + index, "aria-label": `${side === "q" ? "query" : "key"} ${text}`},
       svg("rect", {x: anchor === "middle" ? x - width / 2 : anchor === "end" ? x - width + 6 : x - 6, y: y - 14, width, height: 28, rx: 6}),
       svg("text", {x, y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": SIZE}, text));
     node.addEventListener("pointerenter", () => emphasise(side + index));
-    node.addEventListener("pointerleave", () => emphasise(state.pin));
-    node.addEventListener("click", () => { set({pin: state.pin === side + index ? "" : side + index}); node.focus({preventScroll: true}); });
+    node.addEventListener("pointerleave", () => emphasise(selected()));
+    node.addEventListener("click", () => { pin(selected() === side + index ? "" : side + index); node.focus({preventScroll: true}); });
     return node;
   }
 
@@ -69,13 +73,13 @@ export function ribbon(pair, say, room, upright) {
     if (!flat) return undefined;
     event.preventDefault();
     const [along, across] = upright ? [flat[1], flat[0]] : flat, now = document.activeElement.dataset.word || "k0";
-    const side = across ? (across > 0 ? "q" : "k") : now[0], count = (side === "q" ? queries : keys).length;
-    const pin = side + Math.max(0, Math.min(count - 1, Number(now.slice(1)) + along));
-    set({pin});
-    return labels.find(node => node.dataset.word === pin)?.focus();
+    const side = across ? (across > 0 ? "q" : "k") : now[0], words = side === "q" ? queries : keys;
+    const next = side + Math.max(0, Math.min(words.length - 1, Number(now.slice(1)) + (isRightToLeft(words) && !upright ? -along : along)));
+    pin(next);
+    return labels.find(node => node.dataset.word === next)?.focus();
   });
-  emphasise(state.pin);
-  return {picture, update: names => { if (names.has("pin")) emphasise(state.pin); }};
+  emphasise(selected());
+  return {picture, update: names => { if (names.has("pin")) emphasise(selected()); }};
 }
 
 /** The strongest links of each query, none weaker than equal weights. */
@@ -83,6 +87,8 @@ function strongestLinks(weights) {
   return weights.flatMap((row, query) => [...row].map((weight, key) => ({query, key, weight}))
     .filter(link => link.weight >= 1 / row.length).sort((a, b) => b.weight - a.weight).slice(0, STRONGEST));
 }
+
+const isRightToLeft = words => /[\u0590-\u08ff]/.test(words.join(""));
 
 /** Where words stand: in two lines, or in two columns on a narrow screen. */
 function layout(queries, keys, room, upright) {
@@ -101,7 +107,7 @@ function layout(queries, keys, room, upright) {
   const centres = some => {
     const each = widths(some), gap = (width - total(some)) / each.length;
     let at = 0;
-    return each.map(one => { const x = at + (one + gap) / 2; at += one + gap; return x; });
+    return each.map(one => { const x = at + (one + gap) / 2; at += one + gap; return isRightToLeft(some) ? width - x : x; });
   };
   const top = 26, bottom = 286, xs = {k: centres(keys), q: centres(queries)};
   return {

@@ -3,9 +3,9 @@
 const START = {
   tab: "translate", q: "", s: "auto", t: "", // the text and its languages
   sentence: "0", view: "ribbon", kind: "cross", layer: "0", head: "0", unit: "words", // 0: the mean of all
-  pin: "", step: "0", cell: "", // pinned word, step of the decoder, cell "query,key" of tokens
+  pin: "", step: "0", cell: "", // selected token, "q" or "k" and its number; step of the decoder; cell "query,key"
   off: "", edit: "", prefix: "", tokens: "", // heads switched off, edited source, forced token ids
-  beam: "4", alpha: "0.6", tour: "0",
+  beam: "4", alpha: "0.6", tour: "0", input: "positions", // what the view of positions shows
   prompt: "", temperature: "1", topk: "", topp: "1", seed: "1", length: "200", // of the language model
   forced: "", chosen: "", // token ids that its text begins with, positions of those that were chosen
 };
@@ -34,6 +34,14 @@ export function set(changes) {
   write();
   for (const listener of listeners) listener(names);
 }
+
+/** Selects a token in all views; of the decoder, query i is what it does at step i. */
+export function select(pin, more = {}) {
+  const kind = more.kind ?? state.kind, step = pin[0] === "q" && kind !== "encoder" ? {step: pin.slice(1)} : {};
+  set({pin, cell: "", ...step, ...more});
+}
+
+export const selectStep = step => state.kind === "encoder" ? set({step, pin: "", cell: ""}) : select(`q${step}`);
 
 function write() {
   const fields = new URLSearchParams();

@@ -1,11 +1,11 @@
 // The decoder step by step: what it wrote, how sure it was, and what it nearly wrote.
 
 import {html, percent, svg, textWidth} from "./dom.js";
-import {asButton, contentWidth, drawing} from "./figure.js";
+import {arrowKeys, asButton, contentWidth, drawing} from "./figure.js";
 import {readable} from "./pair.js";
-import {set, state} from "./state.js";
+import {selectStep, set, state} from "./state.js";
 
-const SIZE = 16, LINE = 40, BAR = 300;
+const SIZE = 16, LINE = 40, BAR = 560;
 
 export const title = "Steps";
 const hint = "Each token with its probability. Choose a step, then a runner-up: the model goes on from there.";
@@ -15,7 +15,7 @@ export function draw(box, {pair, say}) {
   const last = pair.steps.length - 1, index = Math.min(Number(state.step), last), step = pair.steps[index];
   const width = Math.min(Math.max(contentWidth(box), 260), 980);
   const slider = html("input", {type: "range", min: 0, max: last, value: index, "aria-label": "Step of the decoder",
-    "aria-valuetext": `${index + 1}: ${readable(step.token)}`, oninput: event => set({step: event.target.value})});
+    "aria-valuetext": `${index + 1}: ${readable(step.token)}`, oninput: event => selectStep(event.target.value)});
   const scrubber = html("div", {class: "scrubber"}, html("span", {class: "muted"}, `step ${index + 1} of ${last + 1}`), slider);
 
   const chips = flow(pair.steps.map(one => readable(one.token)), 2, 20, width);
@@ -25,7 +25,7 @@ export function draw(box, {pair, say}) {
     const node = svg("g", {class: `chip${i === index ? " on" : ""}`, "data-step": i},
       svg("rect", {x, y: y - 15, width: wide, height: 30, rx: 6, style: `--doubt-share: ${Math.max(0, 1 - p / .85).toFixed(2)}`}),
       svg("text", {x: x + wide / 2, y, "text-anchor": "middle", "dominant-baseline": "central", "font-size": SIZE}, text));
-    picture.append(asButton(node, `Step ${i + 1}: ${text}, probability ${percent(p)}`, () => set({step: i})));
+    picture.append(asButton(node, `Step ${i + 1}: ${text}, probability ${percent(p)}`, () => selectStep(i)));
   });
 
   let y = chips.bottom + 26;
@@ -61,9 +61,11 @@ export function draw(box, {pair, say}) {
     return ends ? set({tokens: ids.join(","), prefix: ""}) : set({prefix: [...ids, one.id].join(","), tokens: "", step: at});
   }
 
-  const focused = box.contains(document.activeElement) && document.activeElement.type === "range";
+  const focused = box.contains(document.activeElement) ? document.activeElement : null;
   box.replaceChildren(scrubber, html("div", {class: "scroll"}, picture));
-  if (focused) slider.focus();
+  arrowKeys(picture, ".chip", ".on");
+  arrowKeys(picture, ".runner:not(.chosen)", ".runner");
+  if (focused) (focused.type === "range" ? slider : picture.querySelector(".chip.on")).focus();
   say(hint);
   return {picture, update: names => { if (names.has("step")) draw(box, {pair, say}); }};
 }

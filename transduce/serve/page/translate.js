@@ -7,6 +7,7 @@ import {splitWords} from "./confidence.js";
 import {onChange, RESET, set, state} from "./state.js";
 
 const PAUSE = 60; // milliseconds without a key before a request is sent
+const SHORT = 500; // characters of a text whose alternatives are shown
 const PART = 3000; // characters of a request; longer texts are sent in parts
 const FILE_BYTES = 2 ** 20;
 const EXAMPLES = {
@@ -43,7 +44,7 @@ export function startTranslate(server) {
   function showLanguages() {
     const sources = [...new Set(server.pairs.map(pair => pair[0]))];
     const known = sources.includes(state.s) ? state.s : AUTO;
-    const detected = shown?.detected && known === AUTO && state.q.trim() ? `${nameOf(shown.detected)} (detected)` : "Detect language";
+    const detected = shown?.detected && known === AUTO && state.q.trim() ? `${nameOf(shown.detected)} (${shown.sure ? "detected" : "a guess"})` : "Detect language";
     from.replaceChildren(html("option", {value: AUTO}, detected), ...sources.map(code => html("option", {value: code}, nameOf(code))));
     from.value = known;
     const targets = targetsOf(known);
@@ -53,7 +54,8 @@ export function startTranslate(server) {
     byId("swap").disabled = !back;
     byId("swap").title = back ? "Swap the languages" : `No model here translates from ${nameOf(to.value)}`;
     output.lang = to.value || "";
-    byId("examples").replaceChildren(html("span", {class: "muted"}, "Try"), ...(EXAMPLES[known === AUTO ? sources[0] : known] || []).map(example =>
+    const examples = EXAMPLES[known === AUTO ? sources[0] : known] || [];
+    byId("examples").replaceChildren(...examples.length ? ["Try"] : [], ...examples.map(example =>
       html("button", {type: "button", onclick: () => { text.value = example; set({q: example}); run(); text.focus(); }}, example)));
   }
 
@@ -76,7 +78,7 @@ export function startTranslate(server) {
     for (const [i, q] of parts.entries()) {
       if (!q.trim()) { results.push({translatedText: q}); continue; }
       const found = await post("translate", {q, source, target: asked.t, flags: true, scores: true,
-        alternatives: Math.min(3, settings.alternativesLimit ?? 3)}, signal);
+        alternatives: asked.q.length > SHORT ? 0 : Math.min(3, settings.alternativesLimit ?? 3)}, signal);
       results.push(found);
       source = found.detectedLanguage?.language || source; // of the first part, for all
       if (parts.length > 1) report(join(results), i + 1, parts.length);
@@ -98,7 +100,6 @@ export function startTranslate(server) {
     output.classList.toggle("stale", Boolean(output.textContent));
     if (error.kind === undefined) throw error;
     showState(sentenceOf(error), error.seconds ? "bad busy" : "bad");
-    if (error.kind === "key") byId("key-form").hidden = false;
     if (error.seconds) retryTimer = setTimeout(run, 1000 * error.seconds);
   }
 
@@ -153,7 +154,7 @@ export function startTranslate(server) {
     const others = result.text ? [...new Set(result.alternatives)].filter(other => other !== result.text) : [];
     byId("alternatives").hidden = !others.length;
     byId("alternatives").querySelector("ol").replaceChildren(...others.map(other => {
-      const words = compare(...changedLines(result.text, other)).filter(part => part.kind !== "removed")
+      const words = compare(result.text, other).filter(part => part.kind !== "removed")
         .map(part => part.kind === "added" ? html("mark", {}, part.text) : part.text);
       return html("li", {}, html("button", {type: "button", dir: "auto", title: "Copy this one", onclick: () => copy(other)}, ...words));
     }));
@@ -171,13 +172,14 @@ export function startTranslate(server) {
 
   async function readFile(file) {
     if (!file) return;
+    set({tab: "translate"});
     if (file.size > FILE_BYTES) return showState(`${file.name} is larger than ${FILE_BYTES / 2 ** 20} MB.`, "bad");
     const content = new TextDecoder().decode(await file.arrayBuffer());
     if (content.includes("\0") || content.includes("\ufffd\ufffd"))
       return showState(`${file.name} is not a text file in UTF-8.`, "bad");
     fileName = file.name;
     text.value = content;
-    set({q: content});
+    set({...RESET, q: content});
     run();
   }
 
@@ -202,17 +204,20 @@ export function startTranslate(server) {
   byId("open").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", event => readFile(event.target.files[0]));
   byId("confidence").addEventListener("change", event => output.classList.toggle("show-confidence", event.target.checked));
-  const desk = byId("desk");
-  for (const name of ["dragenter", "dragover"]) desk.addEventListener(name, event => {
+  const {classList} = document.documentElement, holdsFile = event => event.dataTransfer?.types.includes("Files") && server.pairs.length;
+  document.addEventListener("dragover", event => {
+    if (!holdsFile(event)) return;
     event.preventDefault();
-    desk.classList.add("dropping");
+    classList.add("dropping");
   });
-  for (const name of ["dragleave", "drop"]) desk.addEventListener(name, () => desk.classList.remove("dropping"));
-  desk.addEventListener("drop", event => {
-    const file = event.dataTransfer.files[0];
-    if (file) { event.preventDefault(); readFile(file); }
+  document.addEventListener("dragleave", event => { if (!event.relatedTarget) classList.remove("dropping"); });
+  document.addEventListener("drop", event => {
+    classList.remove("dropping");
+    if (!holdsFile(event)) return;
+    event.preventDefault();
+    readFile(event.dataTransfer.files[0]);
   });
-  window.addEventListener("online", run);
+  document.addEventListener("again", () => { if (state.tab === "translate") run(); });
   document.addEventListener("models", showLanguages);
   onChange(names => { // made by another tab or by the address, unless it is what is shown already
     if (timer || state.tab !== "translate" || !["tab", "q", "s", "t"].some(name => names.has(name))) return;
@@ -239,19 +244,13 @@ function splitParts(text) {
 
 /** The answers to the parts as one. */
 function join(results) {
-  const several = results.length > 1;
+  const several = results.length > 1, detected = results.find(one => one.detectedLanguage)?.detectedLanguage;
   return {
     text: results.map(one => one.translatedText).join(""),
-    detected: results.find(one => one.detectedLanguage)?.detectedLanguage.language,
+    detected: detected?.language,
+    sure: detected?.confidence > 0,
     alternatives: several ? [] : results[0].alternatives || [],
     flags: [...new Set(results.flatMap(one => one.flags || []))],
     scores: results.map(one => ({text: one.translatedText, ...one.scores})),
   };
-}
-
-/** Of two texts with several lines, the lines that differ. */
-function changedLines(one, other) {
-  const [lines, others] = [one.split("\n"), other.split("\n")];
-  const changed = i => lines[i] !== others[i];
-  return lines.length === others.length ? [lines, others].map(some => some.filter((_, i) => changed(i)).join("\n")) : [one, other];
 }

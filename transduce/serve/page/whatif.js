@@ -2,7 +2,7 @@
 
 import {compare} from "./diff.js";
 import {html, svg, textWidth} from "./dom.js";
-import {contentWidth, drawing} from "./figure.js";
+import {arrowKeys, contentWidth, drawing} from "./figure.js";
 import {KINDS} from "./pair.js";
 import {set, state} from "./state.js";
 
@@ -25,12 +25,15 @@ export function draw(box, {pair, baseline, text, original, say}) {
     });
     return field;
   }));
+  const name = box.contains(document.activeElement) && document.activeElement.dataset.name, focused = name && `[data-name="${name}"]`;
   const picture = comparison(baseline.translation, pair.translation, width);
   box.replaceChildren(
     html("h2", {}, "Edit a word"), words,
     html("h2", {}, "Switch heads off"), html("div", {class: "switches"}, ...pair.kindNames.map(kind => grid(pair, kind))),
     html("h2", {}, "Translation"), html("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Translations"}, picture),
     html("p", {class: "muted"}, `log P of the translation: ${sum(baseline)}${pair === baseline ? "" : ` before, ${sum(pair)} after`}`));
+  for (const group of box.querySelectorAll("fieldset")) arrowKeys(group, "button", ".switch");
+  if (focused) box.querySelector(focused)?.focus();
   say(hint);
   return {picture};
 }
@@ -49,7 +52,7 @@ function grid(pair, kind) {
   const rows = Array.from({length: pair.layers(kind)}, (_, layer) => {
     const names = Array.from({length: heads}, (_, head) => `${kind[0]}${layer + 1}.${head + 1}`);
     return html("div", {class: "switch-row"},
-      html("button", {type: "button", class: "layer", onclick: () => toggle(names)}, `layer ${layer + 1}`),
+      html("button", {type: "button", class: "layer", "data-name": names.join(" "), "aria-label": `${KINDS[kind]}, layer ${layer + 1}`, onclick: () => toggle(names)}, `layer ${layer + 1}`),
       ...names.map((name, head) => html("button", {type: "button", class: "switch", "data-name": name, "aria-pressed": String(!off.has(name)),
         "aria-label": `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`, onclick: () => toggle([name])}, String(head + 1))));
   });
@@ -60,10 +63,10 @@ function grid(pair, kind) {
 function comparison(before, after, width) {
   const parts = compare(before, after), picture = drawing(width, 10, "The translation before and after");
   let y = 22;
-  for (const [name, without] of [["before", "added"], ["after", "removed"]]) {
+  for (const [name, without, version] of [["before", "added", "before"], ["after", "removed", "text"]]) {
     picture.append(svg("text", {x: 0, y, class: "faint small"}, name));
     let x = 64;
-    for (const part of parts.filter(one => one.kind !== without)) for (const word of part.text.split(/(\s+)/).filter(Boolean)) {
+    for (const part of parts.filter(one => one.kind !== without)) for (const word of part[version].split(/(\s+)/).filter(Boolean)) {
       if (!word.trim()) { x += SPACE; continue; }
       const wide = textWidth(word, SIZE, part.kind === "same" ? 400 : 600);
       if (x + wide > width && x > 64) { x = 64; y += LINE; }
