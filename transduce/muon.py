@@ -30,7 +30,7 @@ def orthogonalised(
     return x if wide else x.mT
 
 
-def muon_matrices(network: nn.Module) -> dict[nn.Parameter, list[int]]:
+def muon_matrices(network: nn.Module) -> dict[Tensor, list[int]]:
     """The weights of the linear layers, each with the heights of the matrices it consists of."""
     return {layer.weight: layer.widths for layer in network.modules() if isinstance(layer, Linear)}
 
@@ -42,13 +42,13 @@ class Muon(torch.optim.Optimizer):
     although one parameter holds them.
     """
 
-    def __init__(self, heights: dict[nn.Parameter, list[int]], weight_decay: float = 0.0) -> None:
+    def __init__(self, heights: dict[Tensor, list[int]], weight_decay: float = 0.0) -> None:
         """`heights` are those of the matrices that each parameter consists of."""
         super().__init__(heights, {"lr": 0.0, "weight_decay": weight_decay})
         self.heights = heights
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         by_shape: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         (group,) = self.param_groups
         rate = group["lr"]

@@ -76,7 +76,7 @@ class Learner:
         settings = settings or TrainConfig()
         self.model = model
         self.parameters = dict(model.named_parameters())
-        self.names = {parameter: name for name, parameter in self.parameters.items()}
+        self.names: dict[Tensor, str] = {p: name for name, p in self.parameters.items()}
         heights = muon_matrices(model) if settings.optimiser == "muon" else {}
         others = [p for p in self.parameters.values() if p not in heights]
         groups: list[dict[str, Any]] = [
