@@ -272,6 +272,18 @@ def test_scores_pictures_and_indented_trees(trained, tmp_path, monkeypatch) -> N
     assert refused.stderr == "transduce: there is no sentence to draw\n"
 
 
+def test_training_can_start_from_a_parser(trained, tmp_path) -> None:
+    run, files = trained[0], trained[0].parent / "train.mrg"
+    words = ["train", str(tmp_path / "run"), "--task", "parsing", "--from", str(run / "model")]
+    settings = digits.settings("train.steps=2", "train.lr_factor=0.001")
+    done = CliRunner().invoke(
+        main, [*words, "--train", str(files), "--valid", str(files), *settings]
+    )
+    assert done.exit_code == 0, done.stderr
+    expected = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ runs)) (. .)))\n"
+    assert parse("the dog runs.", "--model", str(tmp_path / "run" / "model")).stdout == expected
+
+
 @pytest.fixture
 def bundled(trained, tmp_path, monkeypatch):
     """An installation whose only bundled model is a parser."""

@@ -117,7 +117,7 @@ def _prepare(
     if tokenizer is None or (start and start.tokenizer.checksum != tokenizer.checksum):
         corpora.check()
         if start:
-            tokenizer = _keep_vocabulary(run, start)
+            tokenizer = _keep_vocabulary(run, start, task)
         else:
             examples = corpora.examples(progress)
             tokenizer = task.learn_tokenizer(examples, config, run.tokens, inputs.tags, log)
@@ -234,14 +234,14 @@ def _discard_other(run: Run, origin: Origin, log: Log) -> None:
     run.prepared.unlink(missing_ok=True)
 
 
-def _keep_vocabulary(run: Run, start: ModelDirectory) -> AnyTokenizer:
+def _keep_vocabulary(run: Run, start: ModelDirectory, task: Task) -> AnyTokenizer:
     """Copies the vocabulary of the model to start from into the run."""
     for name in TOKENIZER_FILES:
         (run.directory / name).unlink(missing_ok=True)
         if (start.path / name).is_file():
             with atomic.file(run.directory / name) as aside:
                 shutil.copyfile(start.path / name, aside)
-    return load_tokenizer(run.directory)
+    return load_tokenizer(run.directory, task.symbols)
 
 
 def _write_origin(run: Run, origin: Origin, tokenizer: AnyTokenizer) -> None:
