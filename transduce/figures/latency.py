@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from transduce.figures.curve import TRAINING, VALIDATION
+from transduce.figures.curve import RATE, TRAINING, VALIDATION
 from transduce.figures.picture import titled, write
 
 # By system, ours first: sentences per second, p50 and p99 in ms, with more and more clients.
@@ -23,7 +23,7 @@ def figure(curves: Curves, title: str) -> Figure:
     axes.set_xlabel("sentences per second (one sentence a request; more clients to the right)")
     axes.set_ylabel("latency, ms")
     axes.set_yscale("log")
-    for (name, points), color in zip(curves.items(), (VALIDATION, TRAINING), strict=False):
+    for (name, points), color in zip(curves.items(), (VALIDATION, TRAINING, RATE), strict=False):
         rates, medians, worst = zip(*points, strict=True)
         axes.plot(rates, medians, color=color, marker="o", label=f"{name}, p50")
         axes.plot(rates, worst, color=color, marker="o", ls="--", label=f"{name}, p99")
