@@ -182,11 +182,11 @@ class Report(report.Report):
                 f"and {half.p99_ms / alone.p99_ms:.1f} times its p99, with the same sentences."
             )
 
-    def curves(self) -> dict[str, list[tuple[float, float, float]]]:
-        """By system: sentences per second, p50 and p99 in ms, of the closed loops."""
-        found: dict[str, list[tuple[float, float, float]]] = {}
+    def curves(self) -> dict[str, list[tuple[int, float, float, float]]]:
+        """By system: clients, sentences per second, p50 and p99 in ms, of the closed loops."""
+        found: dict[str, list[tuple[int, float, float, float]]] = {}
         for one in self.closed:
-            point = one.sentences_per_second, one.p50_ms, one.p99_ms
+            point = one.clients, one.sentences_per_second, one.p50_ms, one.p99_ms
             found.setdefault(one.system, []).append(point)
         return found
 
