@@ -27,9 +27,14 @@ def figure(curves: Curves, title: str) -> Figure:
         clients, rates, medians, worst = zip(*points, strict=True)
         axes.plot(rates, medians, color=color, marker="o", label=f"{name}, p50")
         axes.plot(rates, worst, color=color, marker="o", ls="--", label=f"{name}, p99")
-        for count, *point in zip(clients, rates, medians, strict=True):
+        for count, rate, median in zip(clients, rates, medians, strict=True):
             axes.annotate(
-                f"{count}", point, (5, -11), textcoords="offset points", color=color, size=8
+                f"{count}",
+                (rate, median),
+                (5, -11),
+                textcoords="offset points",
+                color=color,
+                size=8,
             )
     axes.set_xlim(left=0)
     axes.margins(y=0.1)
