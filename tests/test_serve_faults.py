@@ -319,7 +319,7 @@ def test_keys_limits_and_origins_hold_while_the_disk_of_the_log_is_full(tmp_path
 def test_padded_batches_are_exactly_independent_of_their_other_sentences() -> None:
     translator = Translator.load()
     engine = translator.engine.fast
-    engine.pad_to = 8
+    engine.pad_to, engine.largest_shortlist = 8, 0.4
     texts = [pair.source for pair in sentences("test", 48, seed=11)]
     requests = [Request(tuple(ids)) for ids in translator.tokenizer.encode_batch(texts)]
     alone = [engine.search([request])[0] for request in requests]

@@ -1,13 +1,7 @@
-"""`transduce bench serve`: throughput and latency of the server, beside a plain one."""
+"""`transduce bench serve`: throughput and latency of the server, beside others."""
 
 import asyncio
-import os
-import re
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,19 +10,19 @@ import numpy as np
 
 from transduce.bench import report
 from transduce.bench.clients import Answer, as_list, closed_loop, in_turn, open_loop
+from transduce.bench.servers import OURS, memory_of, servers, serving
 from transduce.bench.text import Sentences
 from transduce.directory import ModelDirectory
-from transduce.engines.router import find_converted, open_engine
-from transduce.errors import UserError
+from transduce.engines.router import open_engine
 from transduce.log import Log
 from transduce.table import render_table
 
-OURS, PLAIN = "transduce", "plain"
 LOADS = (0.25, 0.5, 0.75, 1.0, 2.0, 4.0)  # of the capacity
 LIST = 100  # sentences of a request
 WARM_UP = 1.0  # seconds
-START = 60.0  # seconds until a server must listen
 RECOVERY = 2.0  # seconds
+HALF = 0.5  # load of the soak
+MINUTE = 60.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,14 @@ class Lists:
 
 
 @dataclass(frozen=True)
+class Minute:
+    """A part of the soak, and the memory of the server after it."""
+
+    found: Open
+    memory_mb: float
+
+
+@dataclass(frozen=True)
 class Report(report.Report):
     model: str
     seconds: float  # of each loop
@@ -80,6 +82,7 @@ class Report(report.Report):
     memory_mb: dict[str, list[float]]  # before and after the loops
     recovery_p50_ms: float  # of single requests, just after the largest load
     usual_p50_ms: float
+    soak: list[Minute]
 
     def tables(self) -> Sequence[str]:
         closed = [
@@ -104,6 +107,17 @@ class Report(report.Report):
                 _ms(o.slowest_refusal_ms) if o.refused else "",
             ]
             for o in self.open
+        ]
+        soak = [
+            [
+                f"{i}",
+                f"{m.found.answered:,}",
+                f"{m.found.refused:,}",
+                f"{m.found.lost:,}",
+                f"{_ms(m.found.p50_ms)} / {_ms(m.found.p99_ms)}",
+                f"{m.memory_mb:.0f}",
+            ]
+            for i, m in enumerate(self.soak, 1)
         ]
         lists = [
             [one.system, f"{one.list_seconds:.2f}", f"{one.single_seconds:.2f}", f"{one.ratio:.1f}"]
@@ -137,6 +151,7 @@ class Report(report.Report):
                 "<>>>",
                 lists,
             ),
+            *_soak_table(soak),
         ]
 
     def notes(self) -> Sequence[str]:
@@ -147,21 +162,39 @@ class Report(report.Report):
         return [
             f"{self.data}, one sentence a request, {self.model}, {self.seconds:g} s for each row, "
             "clients on the same machine. plain: a thread and a call of CTranslate2 for each "
-            "request, the same converted model and number of workers, beam 4.",
+            "request, the same converted int8 model and number of workers, beam 4; it checks no "
+            "translation. libretranslate: as its users start it, on the same model in int8.",
             "load: of transduce's sentences/s with 16 clients or the most measured. refusal: the "
             "slowest answer that refuses a request, in ms.",
             f"Single requests took {_ms(self.usual_p50_ms)} ms (p50) before the loads and "
             f"{_ms(self.recovery_p50_ms)} ms in the {RECOVERY:g} s after the largest.",
+            *self._tail(),
             f"Memory of the server and its engines: {memory}.",
         ]
 
-    def curves(self) -> dict[str, list[tuple[float, float, float]]]:
-        """By system: sentences per second, p50 and p99 in ms, of the closed loops."""
-        found: dict[str, list[tuple[float, float, float]]] = {}
+    def _tail(self) -> Iterator[str]:
+        """p99 at half load compared with the same sentences one at a time."""
+        alone = next((c for c in self.closed if (c.system, c.clients) == (OURS, 1)), None)
+        half = next((o for o in self.open if (o.system, o.load) == (OURS, HALF)), None)
+        if alone and half:
+            yield (
+                f"p99 at half load: {half.p99_ms / alone.p50_ms:.1f} times the p50 of one client "
+                f"and {half.p99_ms / alone.p99_ms:.1f} times its p99, with the same sentences."
+            )
+
+    def curves(self) -> dict[str, list[tuple[int, float, float, float]]]:
+        """By system: clients, sentences per second, p50 and p99 in ms, of the closed loops."""
+        found: dict[str, list[tuple[int, float, float, float]]] = {}
         for one in self.closed:
-            point = one.sentences_per_second, one.p50_ms, one.p99_ms
+            point = one.clients, one.sentences_per_second, one.p50_ms, one.p99_ms
             found.setdefault(one.system, []).append(point)
         return found
+
+
+def _soak_table(rows: list[list[str]]) -> Iterator[str]:
+    if rows:
+        columns = ("minute", "answered", "refused", "lost", "p50 / p99 ms", "memory MB")
+        yield render_table("transduce at half load", columns, ">>>>>>", rows)
 
 
 def _ms(figure: float) -> str:
@@ -175,45 +208,54 @@ def bench_serve(
     clients: Sequence[int],
     seconds: float,
     log: Log,
+    soak: float = 0.0,
+    libretranslate: str | None = None,
 ) -> Report:
-    """Measures our server and the peers in turn, each in its own processes."""
+    """Measures our server and the peers in turn; `soak` is in minutes.
+
+    `libretranslate` is the command of that peer, if it is not on the PATH.
+    """
     load, directory = report.load(), ModelDirectory.open(model)
-    open_engine(directory, device="cpu", log=log)
-    converted = find_converted(directory)
-    if converted is None and PLAIN in peers:
-        raise UserError(f"CTranslate2 cannot run {model}: leave plain out of --against")
-    commands = {
-        OURS: ["-m", "transduce", "serve", "--port", "0", "--model", str(model)],
-        PLAIN: ["-m", "transduce.bench.plain_server", str(model), str(converted)],
-    }
+    open_engine(directory, device="cpu", log=log)  # converts it, if that was not done before
     texts = list(dict.fromkeys(text.sources))
     closed, opened, lists = list[Closed](), list[Open](), list[Lists]()
     memory, usual, recovery, capacity = {}, 0.0, 0.0, 0.0
-    for name in (OURS, *peers):
-        with serving(commands[name]) as (process, port):
-            log(f"{name}: closed loops")
-            asyncio.run(closed_loop(port, texts, 4, WARM_UP))
-            before = memory_of(process)
-            for count in clients:
-                found = asyncio.run(closed_loop(port, texts, count, seconds))
-                closed.append(closed_of(name, count, *found))
-            if name == OURS:
-                capacity = max(c.sentences_per_second for c in closed)
-                usual = closed[0].p50_ms
-            log(f"{name}: lists")
-            some = texts[:LIST]
-            times = asyncio.run(as_list(port, some)), asyncio.run(in_turn(port, some))
-            lists.append(Lists(name, *times))
-            log(f"{name}: open loops")
-            for share in LOADS:
-                if name != OURS and share > 1:  # a plain queue grows without end
-                    continue
-                answers = asyncio.run(open_loop(port, texts, share * capacity, seconds))
-                opened.append(open_of(name, share, share * capacity, answers))
-            if name == OURS:
-                after = asyncio.run(closed_loop(port, texts, 1, RECOVERY))
-                recovery = closed_of(name, 1, *after).p50_ms
-            memory[name] = [before, memory_of(process)]
+    minutes: list[Minute] = []
+    with TemporaryDirectory(prefix="transduce-bench-") as folder:
+        for server in servers(directory, peers, libretranslate, Path(folder)):
+            name = server.name
+            with serving(server) as (process, port):
+                log(f"{name}: closed loops")
+                asyncio.run(closed_loop(port, texts, 4, WARM_UP))
+                before = memory_of(process)
+                for count in clients:
+                    found = asyncio.run(closed_loop(port, texts, count, seconds))
+                    closed.append(closed_of(name, count, *found))
+                if name == OURS:
+                    capacity = max(c.sentences_per_second for c in closed)
+                    usual = closed[0].p50_ms
+                log(f"{name}: lists")
+                some = texts[:LIST]
+                times = asyncio.run(as_list(port, some)), asyncio.run(in_turn(port, some))
+                lists.append(Lists(name, *times))
+                log(f"{name}: open loops")
+                for share in LOADS:
+                    if name != OURS and share > 1:  # a queue without bounds grows without end
+                        continue
+                    answers = asyncio.run(open_loop(port, texts, share * capacity, seconds))
+                    opened.append(open_of(name, share, share * capacity, answers))
+                if name == OURS:
+                    after = asyncio.run(closed_loop(port, texts, 1, RECOVERY))
+                    recovery = closed_of(name, 1, *after).p50_ms
+                memory[name] = [before, memory_of(process)]
+                left, rate = MINUTE * soak if name == OURS else 0.0, HALF * capacity
+                while left > 0:
+                    log(f"{name}: soak, {left / MINUTE:g} minutes")
+                    part = min(left, MINUTE)
+                    answers = asyncio.run(open_loop(port, texts, rate, part, seed=int(left)))
+                    found_now = open_of(name, HALF, rate, answers)
+                    minutes.append(Minute(found_now, memory_of(process)))
+                    left -= part
     return Report(
         machine=report.machine_line(),
         load=load,
@@ -226,6 +268,7 @@ def bench_serve(
         memory_mb=memory,
         recovery_p50_ms=recovery,
         usual_p50_ms=usual,
+        soak=minutes,
     )
 
 
@@ -246,45 +289,3 @@ def open_of(name: str, load: float, rate: float, answers: list[Answer]) -> Open:
 def _percentiles(seconds: Sequence[float]) -> tuple[float, float]:
     p50, p99 = np.percentile([1000 * one for one in seconds] or [float("nan")], [50, 99])
     return float(p50), float(p99)
-
-
-@contextmanager
-def serving(command: Sequence[str]) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A server process and its port, until the end of the block."""
-    with TemporaryDirectory(prefix="transduce-bench-") as folder:
-        file = Path(folder) / "log"
-        with file.open("w") as log:
-            process = subprocess.Popen([sys.executable, *command], stdout=log, stderr=log)
-        try:
-            yield process, _port(process, file)
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def _port(process: subprocess.Popen[bytes], file: Path) -> int:
-    """The port that a server listens on, once it translates."""
-    end = time.monotonic() + START
-    while time.monotonic() < end and process.poll() is None:
-        found = re.search(r"listening on http://127.0.0.1:(\d+)", file.read_text("utf-8"))
-        if (
-            found
-            and asyncio.run(closed_loop(int(found[1]), ["Hello."], 1, 0.01))[0][-1].status == 200
-        ):
-            return int(found[1])
-        time.sleep(0.1)
-    lines = file.read_text("utf-8").strip().splitlines()
-    raise UserError(f"the server does not start: {lines[-1] if lines else 'it says nothing'}")
-
-
-def memory_of(process: subprocess.Popen[bytes]) -> float:
-    """Resident memory of a server and its engine processes, in MB."""
-    pids, total = [process.pid], 0
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if children.exists():
-        pids += map(int, children.read_text("ascii").split())
-    for pid in pids:
-        status = Path(f"/proc/{pid}/statm")
-        if status.exists():
-            total += int(status.read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return total / 2**20

@@ -242,6 +242,14 @@ def bleu(
 @click.option(
     "--seconds", type=options.Number(0.1, 3600), default=5.0, show_default=True, help="Of each row."
 )
+@click.option(
+    "--soak",
+    type=options.Number(0, 10_000),
+    default=0.0,
+    metavar="MINUTES",
+    help="At half load, after the rest: memory, and requests that are lost.",
+)
+@click.option("--libretranslate", metavar="COMMAND", help="Of that peer, if it is not on the PATH.")
 @click.option("--picture", type=options.NewFile(), help="Draw latency against load: .png, .svg.")
 @output_file
 @as_json
@@ -251,24 +259,24 @@ def serve(
     source: Path | None,
     clients: tuple[int, ...],
     seconds: float,
+    soak: float,
+    libretranslate: str | None,
     picture: Path | None,
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare `transduce serve` with a plain server: throughput, latency, overload, lists.
+    """Compare `transduce serve` with other servers: throughput, latency, overload, lists.
 
-    The servers take turns, with the same model and cores; the clients run on the same machine.
+    PEER is plain (a thread and a call of CTranslate2 for each request) or libretranslate. The
+    servers take turns, with the same model and cores; the clients run on the same machine.
     """
-    from transduce.bench.serve import PLAIN, bench_serve
+    from transduce.bench.serve import bench_serve
     from transduce.bench.text import find_sentences
-    from transduce.errors import UserError
     from transduce.model_names import model_path
 
-    for peer in peers:
-        if peer != PLAIN:
-            raise UserError(f"unknown peer {peer!r}; known: {PLAIN}")
     text = find_sentences(source, None, 2000)
-    report = bench_serve(model_path(model), peers, text, sorted(clients), seconds, options.log)
+    path, counts = model_path(model), sorted(clients)
+    report = bench_serve(path, peers, text, counts, seconds, options.log, soak, libretranslate)
     if picture:
         from transduce.figures.latency import draw_latency
 

@@ -56,6 +56,7 @@ class CTranslate2Engine:
 
     name = "ctranslate2"
     pad_to = 1  # tokens
+    largest_shortlist = 1.0  # of the vocabulary; sentences that need more have all of it
 
     def __init__(
         self,
@@ -272,7 +273,7 @@ class CTranslate2Engine:
         if self.shortlist is None:
             return None
         size = self.shortlist.size(source)
-        return size if size < len(self.shortlist.order) else None
+        return size if size < self.largest_shortlist * len(self.shortlist.order) else None
 
     def _strings(self, source: Ids) -> list[str]:
         return [self.vocabularies.source[i] for i in source]

@@ -21,6 +21,7 @@ from transduce.serve.frames import Frame, receive_frame
 from transduce.serve.work import Work, generator_work, parser_work, translator_work
 
 PAD_TO = 16  # tokens: requests at the same time are few, and their lengths differ
+LARGEST_SHORTLIST = 0.4  # CTranslate2 takes longer to select more tokens than they save
 TRANSLATE = "translate"  # the task that is batched; others take turns, so as not to delay it
 TEXTS = 4  # that a language model writes at the same time
 
@@ -113,7 +114,7 @@ def load(fields: dict[str, Any], log: Callable[[str], None]) -> tuple[ModelInfo,
         raise ModelError(f"{name} does not name its languages: add them as --model en-fr={name}")
     fast = getattr(translator.engine, "fast", None)
     if fast is not None:
-        fast.pad_to = PAD_TO
+        fast.pad_to, fast.largest_shortlist = PAD_TO, LARGEST_SHORTLIST
     runs = f"{translator.engine.name} {translator.engine.compute}"
     return ModelInfo(name, described.task, source, target, runs), translator_work(translator)
 
