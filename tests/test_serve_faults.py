@@ -18,8 +18,8 @@ from serving import JSON, ROOT, Server, read_all, running, wait_for
 from transduce import Translator
 from transduce.engines import Request
 from transduce.grammar import sentences
-from transduce.serve.worker import LARGEST_SHORTLIST
 from transduce.model_names import bundled_models
+from transduce.serve.worker import LARGEST_SHORTLIST
 
 SENTENCE = "Where is the nearest station?"
 GERMAN = "Wo ist der nächste Bahnhof?"
