@@ -19,6 +19,7 @@ from transduce import Translator
 from transduce.engines import Request
 from transduce.grammar import sentences
 from transduce.model_names import bundled_models
+from transduce.serve.worker import LARGEST_SHORTLIST
 
 SENTENCE = "Where is the nearest station?"
 GERMAN = "Wo ist der nächste Bahnhof?"
@@ -135,6 +136,7 @@ def test_others_are_served_beside_500_idle_and_slow_connections(server) -> None:
 def test_concurrent_requests_get_what_single_ones_get(server) -> None:
     texts = list(dict.fromkeys(pair.source for pair in sentences("test", 40, seed=7)))
     alone = Translator.load()
+    alone.engine.fast.largest_shortlist = LARGEST_SHORTLIST
     expected = [alone.translate(text) for text in texts]
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(lambda text: server.translate(text).json["translatedText"], texts))
