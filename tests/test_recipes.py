@@ -183,9 +183,14 @@ def test_the_commands_of_a_parsing_recipe_score_dev_and_test_as_the_paper_does(
     settings = resolve(chosen["preset"], chosen["config"])
     assert settings.data.linearisation == "top-down"
     assert (settings.model.kind == "recurrent") == name.endswith("recurrent")
+    if (RECIPES / f"{name}.md").exists():
+        chosen = average_command.make_context("average", parts[1][1:]).params
+        assert (chosen["run"], chosen["dtype"]) == (Path("runs") / name, "int8")
+        assert chosen["last"] <= settings.train.keep
     beams = {"dev": 21, "test": 21, "dev-beam-4": 4, "dev-beam-1": 1}
-    for (record, beam), words in zip(beams.items(), parts[1:], strict=True):
+    for (record, beam), words in zip(beams.items(), parts[-4:], strict=True):
         chosen = parse_command.make_context("parse", words[1:]).params
+        assert chosen["model"] == f"runs/{name}/model"
         assert (chosen["beam"], chosen["alpha"]) == (beam, 0.3)
         assert chosen["trees"].is_file()
         assert chosen["trees"].name.startswith(record.partition("-")[0])
