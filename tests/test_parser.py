@@ -297,9 +297,7 @@ def test_the_bundled_parser_is_the_default_and_no_translator(bundled, tmp_path) 
     assert parse("the dog runs.").stdout == expected
     assert parse("the dog runs.", "--model", "parse-en").stdout == expected
     assert model_names.bundled_models() == {}
-    assert [model.name for model in Models(ServeConfig(), silent).all] == [str(bundled)]
-    named = Models(ServeConfig(models=[str(tmp_path)]), silent)
-    assert [model.name for model in named.all] == [str(tmp_path)]
+    assert Models(ServeConfig(), silent).all == []  # served only on request: it needs torch
 
 
 def test_a_served_parser_answers_with_trees(trained, tmp_path) -> None:

@@ -48,7 +48,8 @@ def serve_command(
 ) -> None:
     """Serve translation models over HTTP, for any client of LibreTranslate.
 
-    Parsing and language models may be served beside them. Without --model, all bundled models are.
+    Parsing and language models may be served beside them (--model parse-en is the bundled parser).
+    Without --model, all bundled translators are served.
 
     Settings are flags, environment variables such as TRANSDUCE_SERVE_PORT, or the section [serve]
     of a TOML file; flags come first. SIGTERM or Ctrl-C lets accepted requests finish; a second

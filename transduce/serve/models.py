@@ -10,7 +10,7 @@ from transduce.errors import ModelError
 from transduce.generate import LINES, STREAM
 from transduce.log import Log
 from transduce.machine import cores
-from transduce.model_names import bundled_models, bundled_parser
+from transduce.model_names import bundled_models
 from transduce.serve.batcher import BUSY, Batcher, Result
 from transduce.serve.engine import Engine
 from transduce.serve.frames import Frame
@@ -91,8 +91,7 @@ class Models:
     """All models; they load at the same time, and each serves as soon as it is loaded."""
 
     def __init__(self, config: ServeConfig, log: Log) -> None:
-        bundled = [*bundled_models().values(), *filter(None, [bundled_parser()])]
-        names = config.models or [*map(str, bundled)]
+        names = config.models or [str(path) for path in bundled_models().values()]
         if not names:
             raise ModelError("this installation has no bundled model: give one with --model")
         self.all = [Model(name, config, log) for name in dict.fromkeys(names)]
