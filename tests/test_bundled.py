@@ -20,20 +20,20 @@ from transduce.search import PAPER, length_penalty
 from transduce.translate.translator import Translator
 
 RESULTS = Path(__file__).parents[1] / "results"
-EVERYDAY = {
+EVERYDAY = {  # and their correct translations
     "en-de": {
-        "Good morning!": "Guten Morgen!",
-        "I don't understand.": "Ich verstehe nicht.",
-        "What time is it?": "Wie viel Uhr ist es?",
-        "She is reading a book.": "Sie liest gerade ein Buch.",
-        "Thank you very much.": "Vielen Dank!",
+        "Good morning!": {"Guten Morgen!"},
+        "I don't understand.": {"Ich verstehe nicht."},
+        "What time is it?": {"Wie viel Uhr ist es?"},
+        "She is reading a book.": {"Sie liest gerade ein Buch."},
+        "Thank you very much.": {"Vielen Dank!"},
     },
     "de-en": {
-        "Guten Morgen!": "Good morning!",
-        "Ich verstehe nicht.": "I don't understand.",
-        "Sie liest ein Buch.": "She is reading a book.",
-        "Was waren die Alternativen?": "What were the alternatives?",
-        "Tom spricht besser Französisch als ich.": "Tom speaks French better than me.",
+        "Guten Morgen!": {"Good morning!"},
+        "Ich verstehe nicht.": {"I don't understand."},
+        "Sie liest ein Buch.": {"She is reading a book.", "She reads a book."},
+        "Was waren die Alternativen?": {"What were the alternatives?"},
+        "Tom spricht besser Französisch als ich.": {"Tom speaks French better than me."},
     },
 }
 
@@ -152,7 +152,9 @@ def test_one_command_translates_without_a_network() -> None:
 
 def test_everyday_sentences_are_translated_correctly(name) -> None:
     wanted = EVERYDAY[name]
-    assert Translator.load(name).translate(list(wanted)) == list(wanted.values())
+    found = Translator.load(name).translate(list(wanted))
+    wrong = [text for text, right in zip(found, wanted.values(), strict=True) if text not in right]
+    assert wrong == []
 
 
 def test_the_direction_is_chosen_by_the_target_language() -> None:
