@@ -243,7 +243,8 @@ def test_mistakes_are_one_sentence(untrained, tmp_path) -> None:
             "--model",
             untrained,
         ): "not for translation: use it with transduce generate",
-        ("generate", "x", "--model", "en-de"): "is not a language model but one for translation",
+        ("generate", "x", "--model", "en-de"): "one for translation: use transduce translate",
+        ("generate", "x", "--model", "parse-en"): "one for parsing: use transduce parse",
         ("score", text): "one file is scored by a language model: name it with --model",
         ("train", tmp_path / "r", "--task", "lm", "--train", text, "--preset", "tiny"): (
             '--task lm needs model.kind = "lm", not "transformer": use --preset tiny-lm'

@@ -95,9 +95,10 @@ class TextGenerator:
         """The generator of a model directory or a run; `auto` is CTranslate2 if it can run it."""
         directory = ModelDirectory.open(model_path(model, log=log))
         if directory.config.kind != KIND:
+            task = directory.description.task
+            verb = "parse" if task == "parsing" else "translate"
             raise ModelError(
-                f"{directory.path} is not a language model but one for "
-                f"{directory.description.task}: use transduce translate"
+                f"{directory.path} is not a language model but one for {task}: use transduce {verb}"
             )
         if engine == "torch" or device == "cuda":
             return cls(directory, None, torch_device(device))
