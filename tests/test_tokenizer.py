@@ -11,6 +11,7 @@ from transduce.config import ModelConfig
 from transduce.corpus.reading import read_pairs
 from transduce.errors import ConfigError, InputError, ModelError
 from transduce.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, SymbolTokenizer, Tokenizer, bpe
+from transduce.tokenizer.processor import FEW
 
 LINES = [
     "A dog runs on the beach and the dog barks.",
@@ -221,9 +222,18 @@ def test_ids_outside_the_vocabulary_are_an_error(tokens, wrong) -> None:
         tokens.decode([5, wrong])
 
 
-def test_an_unpaired_surrogate_is_an_error(tokens) -> None:
+@pytest.mark.parametrize("count", [1, FEW + 1])
+def test_an_unpaired_surrogate_is_an_error(tokens, count) -> None:
     with pytest.raises(InputError, match=r"^the text has an unpaired surrogate"):
-        tokens.encode("a\ud800")
+        tokens.encode_batch(["a\ud800"] * count)
+
+
+def test_few_texts_and_many_are_encoded_alike(tokens) -> None:
+    texts = [f"{'a dog ' * (i % 7)}▁{i}" for i in range(FEW + 1)]
+    alone = [tokens.encode(text) for text in texts]
+    assert tokens.encode_batch(texts) == alone
+    assert [ids.tolist() for ids in tokens.encode_arrays(texts)] == alone
+    assert [ids.tolist() for ids in tokens.encode_arrays(texts[:3])] == alone[:3]
 
 
 def test_real_text_has_no_unknown_tokens_and_decodes_to_itself(data, tmp_path) -> None:
