@@ -43,6 +43,7 @@ def corpora(folder: Path) -> Path:
         for code in ("en", "de", "fr"):
             side = [pair.source if code == "en" else pair.target for pair in pairs]
             _pack(folder / "multi30k" / f"{name}.{code}.gz", side)
+    _pack(tatoeba / "mono.de.gz", [pair.target for pair in grammar.sentences("train", 9, seed=3)])
     for name in PARSERS.values():
         for split, count in (("train", 60), ("dev", 4), ("test", 3)):
             _pack(folder / "treebank" / name / f"{split}.mrg.gz", TREES[:count])
@@ -142,15 +143,20 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     direction, tmp_path
 ) -> None:
     data, told = corpora(tmp_path), tmp_path / "told"
-    says = f"""mkdir -p "$2"; printf '%s\\n' "$@" --- >> {told}"""
+    made = tmp_path / "runs" / "tatoeba" / "mono.de.jsonl"
+    says = (
+        f"""printf '%s\\n' "$@" --- >> {told}; [ "$1" = train ] && mkdir -p "$2" || touch {made}"""
+    )
+    (tmp_path / "runs" / "tatoeba" / "de-en-4" / "model").mkdir(parents=True)
     done = cook(RECIPES / f"tatoeba-{direction}.sh", data, tmp_path, says, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
     parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
-    *trained, average, evaluate = parts
+    trained = [part for part in parts if part[0] == "train"]
+    *_, average, evaluate = parts
     runs = [train_command.make_context("train", part[1:]).params for part in trained]
     out, source = Path("runs/tatoeba"), direction[:2]
     names = ["en-de-1", *(f"{direction}-{number}" for number in range(2, len(runs) + 1))]
-    assert len(names) == {"en-de": 3, "de-en": 4}[direction]
+    assert len(names) == 4
     for chosen, name, start in zip(runs, names, [None, *names[:-1]], strict=True):
         assert chosen["run"] == out / name
         assert chosen["start"] == (str(out / start / "model") if start else None)
@@ -167,6 +173,32 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     sides = [(tmp_path / chosen[side]).read_text("utf-8").splitlines() for side in ("src", "ref")]
     pairs = [(pair.source, pair.target) for pair in grammar.sentences("test", 4, seed=0)]
     assert list(zip(*(sides if source == "en" else reversed(sides)), strict=True)) == pairs
+
+
+def test_back_translations_are_of_sentences_that_the_model_was_sure_of(tmp_path) -> None:
+    data, told, out = corpora(tmp_path), tmp_path / "told", tmp_path / "runs" / "tatoeba"
+    lines = [
+        {"text": "sicher", "translation": "sure", "token_scores": [-0.1, -0.9], "flags": []},
+        {"text": "gut", "translation": "good", "token_scores": [-0.2], "flags": ["repaired"]},
+        {"text": "unsicher", "translation": "unsure", "token_scores": [-0.7], "flags": []},
+        {"text": "oft", "translation": "of", "token_scores": [-0.1], "flags": ["repetition"]},
+        {"text": "leer", "translation": "", "token_scores": [], "flags": []},
+        {"text": "zwei", "translation": "two\tcells", "token_scores": [-0.1], "flags": []},
+    ]
+    (tmp_path / "found").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    says = f"""printf '%s ' "$@" >> {told}; echo >> {told}
+[ "$1" = translate ] && cp {tmp_path}/found {out}/mono.de.jsonl || true"""
+    without = cook(RECIPES / "tatoeba-en-de.sh", data, tmp_path, says)
+    assert without.returncode == 2
+    assert "run recipes/tatoeba-de-en.sh first, or set TEACHER=de-en" in without.stderr
+    (out / "de-en-4" / "model").mkdir(parents=True)
+    done = cook(RECIPES / "tatoeba-en-de.sh", data, tmp_path, says)
+    assert done.returncode == 0, done.stderr
+    assert len((out / "mono.de").read_text("utf-8").splitlines()) == 9
+    added = out / "back-translations.en-de.tsv"
+    assert added.read_text("utf-8") == "sure\tsicher\ngood\tgut\n"
+    trained = [line for line in told.read_text("utf-8").splitlines() if line.startswith("train ")]
+    assert [str(added.relative_to(tmp_path)) in line for line in trained[-4:]] == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("name", PARSERS)
