@@ -1,7 +1,7 @@
 """Renews the pictures of the page: `python tests/page_pictures.py docs/page`.
 
 Needs playwright, chromium and Pillow. generate.png and parse.png need a language model and a
-parser: `--lm` and `--parser`, by default what recipes/shakespeare.sh and recipes/craft.sh trained.
+parser: `--lm` and `--parser`, by default what recipes/shakespeare.sh trained and the bundled one.
 With `--every`, every state of the page is pictured instead, in light and dark, on a desktop and on
 a phone.
 """
@@ -20,10 +20,11 @@ import pages
 import serving
 from PIL import Image
 
-from transduce.model_names import bundled_models
+from transduce.model_names import bundled_models, bundled_parser
 
 DESKTOP, PHONE = (1200, 860), (390, 844)
 SENTENCE = "Yesterday I saw an old man who was reading a newspaper in the park."
+BIOMEDICAL = "Mutations in this gene cause glaucoma in mice that lack the receptor."
 LONG = (
     "The old woman who lives in the small house at the end of the street told the children a very "
     "long story because it was raining and they could not play in the garden with their new dog."
@@ -70,7 +71,7 @@ class Shot:
 
 TRANSLATE = {"q": SENTENCE, "s": "en", "t": "de"}
 INSIDE = {**TRANSLATE, "tab": "inside"}
-PARSE = {"q": SENTENCE, "tab": "parse"}
+PARSE = {"q": BIOMEDICAL, "tab": "parse"}
 WRITE = {"tab": "generate", "prompt": "ROMEO:", "temperature": "0.8", "length": "400"}
 TOUR = {"tour": "3", "kind": "encoder", "layer": "1", "head": "1", "pin": "q2"}
 LAYER_OFF = ",".join(f"c1.{head}" for head in range(1, 9))
@@ -157,12 +158,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--lm", type=Path, default=Path("runs/shakespeare/run"))
-    parser.add_argument("--parser", type=Path, default=Path("runs/craft"))
+    parser.add_argument("--parser", type=Path, default=bundled_parser())
     parser.add_argument("--every", action="store_true")
     options = parser.parse_args()
     models = [f"{name}={path}" for name, path in bundled_models().items()]
     tabs = {"generate": options.lm, "parse": options.parser}
-    missing = [tab for tab, model in tabs.items() if not model.is_dir()]
+    missing = [tab for tab, model in tabs.items() if not (model and model.is_dir())]
     for tab in missing:
         print(f"{tab}.png is not renewed: there is no model {tabs[tab]}")
     models += [str(model) for tab, model in tabs.items() if tab not in missing]

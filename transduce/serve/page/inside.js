@@ -16,7 +16,7 @@ import * as whatif from "./whatif.js";
 
 const VIEWS = {ribbon, heads: atlas, steps, beam: lattice, whatif, equation, positions};
 const LETTERS = {e: "encoder", d: "decoder", c: "cross"};
-export const EXAMPLE = "Yesterday I saw an old man who was reading a newspaper in the park.";
+const EXAMPLE = "Yesterday I saw an old man who was reading a newspaper in the park.";
 const PAUSE = 350; // milliseconds without a key
 const REST = 2000; // milliseconds without a key before the network is loaded
 const KEPT = 30; // answers

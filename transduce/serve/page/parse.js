@@ -3,8 +3,11 @@
 import {newest, post, sentenceOf} from "./api.js";
 import {byId, html, svg, textWidth} from "./dom.js";
 import {contentWidth, drawing, savePng, saveSvg} from "./figure.js";
-import {EXAMPLE, sentencesOf} from "./inside.js";
+import {sentencesOf} from "./inside.js";
 import {onChange, set, state} from "./state.js";
+
+// of the kind that the bundled parser knows
+const EXAMPLE = "Mutations in this gene cause glaucoma in mice that lack the receptor.";
 
 const SIZE = 15, LEVEL = 46, TAG = 28, GAP = 14; // TAG: from a word to its part of speech
 const INDENT = 16, LINE = 25, NARROW = 560; // of the outline on a narrow screen
