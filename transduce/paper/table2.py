@@ -48,7 +48,7 @@ PRESETS = {
     "recurrent": "tiny-recurrent",
     "convolutional": "tiny-convolutional",
 }
-STEPS = 6000
+STEPS = 3000
 LONGEST = 3  # times as many steps, for the rows that end when validation stops improving
 PATIENCE = 4  # validations without improvement
 QUICK_STEPS = 150
