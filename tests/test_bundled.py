@@ -24,8 +24,8 @@ EVERYDAY = {  # and their correct translations
     "en-de": {
         "Good morning!": {"Guten Morgen!"},
         "I don't understand.": {"Ich verstehe nicht."},
-        "What time is it?": {"Wie viel Uhr ist es?"},
-        "She is reading a book.": {"Sie liest gerade ein Buch."},
+        "What time is it?": {"Wie viel Uhr ist es?", "Wie spät ist es?"},
+        "She is reading a book.": {"Sie liest gerade ein Buch.", "Sie liest ein Buch."},
         "Thank you very much.": {"Vielen Dank!"},
     },
     "de-en": {
