@@ -192,7 +192,7 @@ def table2(**given: Any) -> None:
 
 
 @paper_command.command("table3", cls=options.ManyFiles)
-@tables("[default: 1,000]")
+@tables("[default: 1,500]")
 def table3(**given: Any) -> None:
     """Table 3: every variation of the base model, as the same change to the preset tiny.
 
