@@ -9,9 +9,7 @@ from sentencepiece import SentencePieceProcessor
 from transduce.errors import InputError, ModelError
 
 SPACE = "▁"  # U+2581, as SentencePiece writes a space
-FEW = (
-    64  # texts; for a list of any length SentencePiece starts a thread, which takes 0.3 ms or more
-)
+FEW = 64  # texts; for a list SentencePiece starts a thread, which takes 0.3 ms or more
 
 
 def processor_of(model: bytes) -> SentencePieceProcessor:
