@@ -231,6 +231,32 @@ def test_batches_that_start_together_divide_what_waits() -> None:
     asyncio.run(main())
 
 
+def test_texts_of_about_the_same_length_share_a_batch() -> None:
+    async def main() -> None:
+        engine = Engine()
+        queue = batcher(engine, batches=2, batch_tokens=1000)
+        long = "long" * 30
+        texts = ["a", long, "b", "c", long, long, "d"]
+        results = await queue.submit(texts, "o", soon())
+        assert [one["translation"] for one in results] == [text.upper() for text in texts]
+        assert engine.batches == [list("abcd"), [long] * 3]
+
+    asyncio.run(main())
+
+
+def test_a_batch_is_started_when_as_many_texts_wait_as_there_were_in_the_last() -> None:
+    async def main() -> None:
+        engine, loop = Engine(), asyncio.get_running_loop()
+        queue = batcher(engine, wait=SOON / 2)
+        await queue.submit(list("abc"), "o", soon())
+        start = loop.time()
+        await asyncio.gather(*(queue.submit([text], "o", soon()) for text in "def"))
+        assert loop.time() - start < SOON / 4
+        assert engine.batches == [list("abc"), list("def")]
+
+    asyncio.run(main())
+
+
 def test_a_single_client_does_not_wait() -> None:
     async def main() -> None:
         engine = Engine()

@@ -10,6 +10,7 @@ from typing import Any
 from transduce.serve.refusal import RefusalError
 
 CHARACTERS = 4  # of a token, about
+LENGTHS = 16  # tokens from one length class to the next
 FIRST_GUESS = 0.001  # seconds for a token, before anything has been measured
 KEPT = 0.8  # of the weight of earlier batches in the measured speed, at each new batch
 BUSY = "the server is busy: try again later"
@@ -25,6 +26,11 @@ def token_cost(text: str) -> int:
     return 2 + len(text) // CHARACTERS
 
 
+def length_class(text: str) -> int:
+    """Texts of one class are padded to about the same length, so that a batch wastes little."""
+    return len(text) // (CHARACTERS * LENGTHS)
+
+
 @dataclass(order=True)
 class Waiting:
     """A text in the queue; texts are taken in the order of `turn`."""
@@ -32,7 +38,6 @@ class Waiting:
     turn: float
     number: int
     text: str = field(compare=False)
-    options: Hashable = field(compare=False)
     cost: int = field(compare=False)
     since: float = field(compare=False)
     result: asyncio.Future[Result] = field(compare=False)
@@ -42,9 +47,10 @@ class Batcher:
     """The queue of one model.
 
     Requests take turns by the cost of what they have received, so that a long list does not hold
-    up a single sentence. A batch has texts with the same options; `batches` are computed at the
-    same time, and those that start together divide what waits. A text waits for others, for at
-    most `wait` seconds, if there were others lately; otherwise it is started at once.
+    up a single sentence. A batch has texts with the same options and about the same length;
+    `batches` are computed at the same time, and those that start together divide what waits. If
+    there were others lately, a text waits until there are as many as in the newest batch, for at
+    most `wait` seconds; otherwise it is started at once.
     """
 
     def __init__(
@@ -59,7 +65,8 @@ class Batcher:
     ) -> None:
         self._run, self._batches, self._batch_tokens, self._wait = run, batches, batch_tokens, wait
         self._queue_limit, self._queue_seconds = queue_limit, queue_seconds
-        self._queue: list[Waiting] = []
+        # heaps of texts that may share a batch; none is empty
+        self._queues: dict[tuple[Hashable, int], list[Waiting]] = {}
         self._numbers = count()
         self._turn = 0.0  # of the newest batch
         self._queued = 0  # cost of the texts that wait
@@ -78,8 +85,13 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
+        """Texts in the queue that somebody waits for."""
+        return sum(not one.result.done() for queue in self._queues.values() for one in queue)
+
+    @property
+    def _length(self) -> int:
         """Texts in the queue."""
-        return sum(not one.result.done() for one in self._queue)
+        return sum(map(len, self._queues.values()))
 
     @property
     def _crowded(self) -> bool:
@@ -102,18 +114,19 @@ class Batcher:
         in a batch yet are not computed.
         """
         loop = asyncio.get_running_loop()
-        if self.delay > self._queue_seconds or len(self._queue) + len(texts) > self._queue_limit:
+        if self.delay > self._queue_seconds or self._length + len(texts) > self._queue_limit:
             self._clean()
             if self.delay > self._queue_seconds or (
-                self._queue and len(self._queue) + len(texts) > self._queue_limit
+                self._queues and self._length + len(texts) > self._queue_limit
             ):
                 raise RefusalError(429, BUSY, self.delay)
         now, turn = loop.time(), self._turn
         some = []
         for text in texts:
             cost = token_cost(text)
-            one = Waiting(turn, next(self._numbers), text, options, cost, now, loop.create_future())
-            heapq.heappush(self._queue, one)
+            one = Waiting(turn, next(self._numbers), text, cost, now, loop.create_future())
+            queue = self._queues.setdefault((options, length_class(text)), [])
+            heapq.heappush(queue, one)
             some.append(one)
             self._queued += cost
             turn += cost
@@ -129,10 +142,13 @@ class Batcher:
 
     def _clean(self) -> None:
         """Removes the texts that nobody waits for."""
-        kept = [one for one in self._queue if not one.result.done()]
-        self._queued = sum(one.cost for one in kept)
-        heapq.heapify(kept)
-        self._queue = kept
+        for kind, queue in list(self._queues.items()):
+            kept = [one for one in queue if not one.result.done()]
+            heapq.heapify(kept)
+            self._queues[kind] = kept
+            if not kept:
+                del self._queues[kind]
+        self._queued = sum(one.cost for queue in self._queues.values() for one in queue)
 
     def _pump(self) -> None:
         """Starts as many batches as may run."""
@@ -140,48 +156,50 @@ class Batcher:
             self._timer.cancel()
             self._timer = None
         loop = asyncio.get_running_loop()
-        while self.ready and self._queue and len(self._running) < self._batches:
-            early = self._queue[0].since + self._wait - loop.time()
-            if self._crowded and early > 0 and self._queued < self._batch_tokens:
+        while self.ready and self._queues and len(self._running) < self._batches:
+            kind = min(self._queues, key=lambda kind: self._queues[kind][0])
+            early = self._queues[kind][0].since + self._wait - loop.time()
+            if self._crowded and early > 0 and not self._complete:
                 self._timer = loop.call_later(early, self._pump)
                 return
-            free = self._batches - len(self._running)
-            batch = self._take(min(self._batch_tokens, -(-self._queued // free)))
+            batch = self._take(kind)
             if batch:
-                task = loop.create_task(self._compute(batch))
+                task = loop.create_task(self._compute(batch, kind[0]))
                 self._running.add(task)
                 task.add_done_callback(self._end)
 
-    def _take(self, most: int) -> list[Waiting]:
-        """The next texts in turn that have the same options, up to a cost; at least one."""
-        batch: list[Waiting] = []
-        others, cost = [], 0
-        while self._queue:
-            one = heapq.heappop(self._queue)
-            if one.result.done():  # cancelled
-                self._queued -= one.cost
-            elif batch and one.options != batch[0].options:
-                others.append(one)
-            elif batch and cost + one.cost > most:
-                others.append(one)
-                break
-            else:
+    @property
+    def _complete(self) -> bool:
+        """Whether it is not worth waiting for more texts."""
+        return self._queued >= self._batch_tokens or self._length >= self._last_size
+
+    def _take(self, kind: tuple[Hashable, int]) -> list[Waiting]:
+        """The next texts of a kind in turn, up to a cost, at least one if any is awaited.
+
+        If there is no other kind, the batches that can be started share them.
+        """
+        queue, batch, cost = self._queues[kind], list[Waiting](), 0
+        sharing = max(1, (self._batches - len(self._running)) // len(self._queues))
+        most = min(self._batch_tokens, -(-sum(one.cost for one in queue) // sharing))
+        while queue and (not batch or cost + queue[0].cost <= most):
+            one = heapq.heappop(queue)
+            self._queued -= one.cost
+            if not one.result.done():  # otherwise it is cancelled
                 batch.append(one)
                 cost += one.cost
                 self._turn = max(self._turn, one.turn)
-        for one in others:
-            heapq.heappush(self._queue, one)
-        self._queued -= cost
+        if not queue:
+            del self._queues[kind]
         self._computed += cost
         return batch
 
-    async def _compute(self, batch: list[Waiting]) -> None:
+    async def _compute(self, batch: list[Waiting], options: Hashable) -> None:
         loop = asyncio.get_running_loop()
         start, cost = loop.time(), sum(one.cost for one in batch)
         self._last_size = len(batch)
         self.observe(len(batch))
         try:
-            results = await self._run([one.text for one in batch], batch[0].options)
+            results = await self._run([one.text for one in batch], options)
         except Exception as error:
             for one in batch:
                 if not one.result.done():
