@@ -1,10 +1,12 @@
 """HTTP clients that measure a server: closed loops, and open loops with a given rate."""
 
 import asyncio
+import gc
 import json
 import random
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -54,12 +56,22 @@ class Client:
         self._streams = None
 
 
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Garbage collection would stop all clients for up to 100 ms."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 async def closed_loop(
     port: int, texts: list[str], clients: int, seconds: float
 ) -> tuple[list[Answer], float]:
     """Clients that each send one sentence after the other; the answers, and the seconds used."""
     supply, answers = cycle(texts), list[Answer]()
-    start = time.perf_counter()
 
     async def one() -> None:
         client = Client(port)
@@ -68,7 +80,9 @@ async def closed_loop(
             answers.append(Answer(time.perf_counter() - sent, status))
         client.close()
 
-    await asyncio.gather(*(one() for _ in range(clients)))
+    with no_garbage_collection():
+        start = time.perf_counter()
+        await asyncio.gather(*(one() for _ in range(clients)))
     return answers, time.perf_counter() - start
 
 
@@ -89,13 +103,14 @@ async def open_loop(
         idle.append(client)
 
     tasks = set()
-    start = time.perf_counter()
-    for text, after in zip(cycle(texts), arrivals(rate, seconds, seed), strict=False):
-        await asyncio.sleep(max(0.0, start + after - time.perf_counter()))
-        task = asyncio.create_task(one(text, start + after))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-    await asyncio.gather(*tasks)
+    with no_garbage_collection():
+        start = time.perf_counter()
+        for text, after in zip(cycle(texts), arrivals(rate, seconds, seed), strict=False):
+            await asyncio.sleep(max(0.0, start + after - time.perf_counter()))
+            task = asyncio.create_task(one(text, start + after))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        await asyncio.gather(*tasks)
     for client in idle:
         client.close()
     return answers

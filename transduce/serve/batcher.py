@@ -10,7 +10,7 @@ from typing import Any
 from transduce.serve.refusal import RefusalError
 
 CHARACTERS = 4  # of a token, about
-LENGTHS = 16  # tokens from one length class to the next
+LENGTHS = 24  # tokens from one length class to the next
 FIRST_GUESS = 0.001  # seconds for a token, before anything has been measured
 KEPT = 0.8  # of the weight of earlier batches in the measured speed, at each new batch
 BUSY = "the server is busy: try again later"
@@ -48,9 +48,9 @@ class Batcher:
 
     Requests take turns by the cost of what they have received, so that a long list does not hold
     up a single sentence. A batch has texts with the same options and about the same length;
-    `batches` are computed at the same time, and those that start together divide what waits. If
-    there were others lately, a text waits until there are as many as in the newest batch, for at
-    most `wait` seconds; otherwise it is started at once.
+    `batches` are computed at the same time, and each has at most its share of the texts that wait
+    or are computed: otherwise one batch would be large and slow, and the others small and
+    inefficient. A text waits until there are enough for a share, for at most `wait` seconds.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class Batcher:
         self._running: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._seconds, self._tokens = FIRST_GUESS, 1.0  # of all batches, the newest weigh most
-        self._last_end, self._last_size = 0.0, 0  # of the newest batch
+        self._last_end = 0.0  # of the newest batch
+        self._running_texts = 0
+        self._lately = 0  # texts that waited or were computed when the newest batch ended
         self.ready = True  # set it with `resume` and `pause`
         self.observe: Callable[[int], None] = lambda size: None  # called with each batch's size
 
@@ -94,9 +96,9 @@ class Batcher:
         return sum(map(len, self._queues.values()))
 
     @property
-    def _crowded(self) -> bool:
-        """Whether other texts may be expected soon."""
-        return bool(self._running) or self._last_size > 1
+    def _share(self) -> int:
+        """The number of texts for a batch, if clients send the next text after each answer."""
+        return -(-max(self._length + self._running_texts, self._lately) // self._batches)
 
     def resume(self) -> None:
         self.ready = True
@@ -144,8 +146,9 @@ class Batcher:
         """Removes the texts that nobody waits for."""
         for kind, queue in list(self._queues.items()):
             kept = [one for one in queue if not one.result.done()]
-            heapq.heapify(kept)
-            self._queues[kind] = kept
+            if len(kept) < len(queue):
+                heapq.heapify(kept)
+                self._queues[kind] = kept
             if not kept:
                 del self._queues[kind]
         self._queued = sum(one.cost for queue in self._queues.values() for one in queue)
@@ -159,7 +162,8 @@ class Batcher:
         while self.ready and self._queues and len(self._running) < self._batches:
             kind = min(self._queues, key=lambda kind: self._queues[kind][0])
             early = self._queues[kind][0].since + self._wait - loop.time()
-            if self._crowded and early > 0 and not self._complete:
+            enough = self._queued >= self._batch_tokens or self._length >= self._share
+            if early > 0 and not enough:
                 self._timer = loop.call_later(early, self._pump)
                 return
             batch = self._take(kind)
@@ -168,20 +172,12 @@ class Batcher:
                 self._running.add(task)
                 task.add_done_callback(self._end)
 
-    @property
-    def _complete(self) -> bool:
-        """Whether it is not worth waiting for more texts."""
-        return self._queued >= self._batch_tokens or self._length >= self._last_size
-
     def _take(self, kind: tuple[Hashable, int]) -> list[Waiting]:
-        """The next texts of a kind in turn, up to a cost, at least one if any is awaited.
-
-        If there is no other kind, the batches that can be started share them.
-        """
-        queue, batch, cost = self._queues[kind], list[Waiting](), 0
-        sharing = max(1, (self._batches - len(self._running)) // len(self._queues))
-        most = min(self._batch_tokens, -(-sum(one.cost for one in queue) // sharing))
-        while queue and (not batch or cost + queue[0].cost <= most):
+        """The next texts of a kind in turn, at most a share, at least one if any is awaited."""
+        queue, batch, cost, most = self._queues[kind], list[Waiting](), 0, self._share
+        while queue and (
+            not batch or (len(batch) < most and cost + queue[0].cost <= self._batch_tokens)
+        ):
             one = heapq.heappop(queue)
             self._queued -= one.cost
             if not one.result.done():  # otherwise it is cancelled
@@ -191,12 +187,12 @@ class Batcher:
         if not queue:
             del self._queues[kind]
         self._computed += cost
+        self._running_texts += len(batch)
         return batch
 
     async def _compute(self, batch: list[Waiting], options: Hashable) -> None:
         loop = asyncio.get_running_loop()
         start, cost = loop.time(), sum(one.cost for one in batch)
-        self._last_size = len(batch)
         self.observe(len(batch))
         try:
             results = await self._run([one.text for one in batch], options)
@@ -215,6 +211,8 @@ class Batcher:
             self._last_end = now
         finally:
             self._computed -= cost
+            self._lately = self._length + self._running_texts
+            self._running_texts -= len(batch)
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)

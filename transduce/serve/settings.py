@@ -43,7 +43,7 @@ class ServeConfig(Section):
     queue_seconds: Seconds = Field(1.5, description="A request is refused if it would wait longer")
     batch_tokens: Count = Field(512, description="Tokens of a batch, estimated from characters")
     batch_ms: Annotated[float, Field(ge=0, le=1000)] = Field(
-        5.0, description="A text waits so long for others, if there were others lately"
+        5.0, description="A text waits so long for others, if others are expected"
     )
     batches: Annotated[int, Field(ge=0, le=64)] = Field(
         0, description="Batches of a model that are computed at the same time; 0: one for each core"

@@ -20,7 +20,7 @@ from transduce.serve.engine import ModelInfo
 from transduce.serve.frames import Frame, receive_frame
 from transduce.serve.work import Work, generator_work, parser_work, translator_work
 
-PAD_TO = 16  # tokens: requests at the same time are few, and their lengths differ
+PAD_TO = 24  # tokens: requests at the same time are few, and their lengths differ
 LARGEST_SHORTLIST = 0.4  # CTranslate2 takes longer to select more tokens than they save
 TRANSLATE = "translate"  # the task that is batched; others take turns, so as not to delay it
 TEXTS = 4  # that a language model writes at the same time
