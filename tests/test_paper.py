@@ -50,7 +50,7 @@ def test_table_4_has_the_papers_rows_and_recorded_results(tmp_path) -> None:
     }
     (tmp_path / "craft.json").write_text(json.dumps(ours), "utf-8")
     (tmp_path / "other.json").write_text(json.dumps({"scores": {"bleu": 1}}), "utf-8")
-    lstm = {**ours, "model": {"settings": {"kind": "recurrent", "d_model": 128}}}
+    lstm = {**ours, "model": {"settings": {"kind": "recurrent", "d_model": 64, "d_recurrent": 128}}}
     (tmp_path / "a.json").write_text(json.dumps(lstm), "utf-8")
     command = ["paper", "table4", "--results", str(tmp_path)]
     rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)

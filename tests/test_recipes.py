@@ -22,7 +22,7 @@ from transduce.evaluate.tokenised import language_of
 RECIPES = Path(__file__).parents[1] / "recipes"
 SCRIPTS = sorted(file for file in RECIPES.glob("*.sh") if file.stem != "shakespeare")
 # the folder of each treebank
-PARSERS = {"craft": "craft", "craft-recurrent": "craft", "wsj": "wsj-sample"}
+PARSERS = {"craft": "craft", "wsj": "wsj-sample", "wsj-recurrent": "wsj-sample"}
 CAPTIONS = [script for script in SCRIPTS if script.stem.startswith("multi30k")]
 BOTH = ["en-de", "de-en"]  # the directions of Tatoeba's recipes
 TREES = ["( (S (NP (DT a) (NN dog)) (VP (VBZ runs)) (. .)))", "( (NP (NN home)))"] * 30

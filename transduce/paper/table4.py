@@ -55,11 +55,13 @@ def read_rows(folder: Path) -> list[Row]:
         if "f1" not in scores:
             continue
         settings, trained = content["model"]["settings"], content["data"].get("train", [])
-        if settings.get("kind", "transformer") == "transformer":
+        kind = settings.get("kind", "transformer")
+        if kind == "transformer":
             layers = [settings.get(f"n_{side}_layers", settings["n_layers"]) for side in SIDES]
             name = f"{layers[0]}+{layers[1]} layers of {settings['d_model']}"
         else:
-            name = f"{settings['kind']}, {settings['d_model']}"
+            width = settings["d_recurrent" if kind == "recurrent" else "d_model"]
+            name = f"{kind}, {width}"
         seconds = scores.get("seconds")
         rows.append(
             Row(
