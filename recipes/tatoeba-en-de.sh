@@ -7,5 +7,5 @@
 # The last training adds German sentences that the model of recipes/tatoeba-de-en.sh translated: run that first, or
 # set TEACHER=de-en for the bundled one.
 here=$(dirname "$0") source=en target=de title="Tatoeba English–German" \
-  rates=(0.0006 0.0005 0.0015) names=(0.25 0.6 0.5) steps=(1000 1800 1150) synthetic=4
+  rates=(0.0006 0.0005 0.0015) names=(0.25 0.6 0.5) steps=(1000 1800 1150) synthetic=4 most=143624
 . "$here/tatoeba"

@@ -43,7 +43,9 @@ def corpora(folder: Path) -> Path:
         for code in ("en", "de", "fr"):
             side = [pair.source if code == "en" else pair.target for pair in pairs]
             _pack(folder / "multi30k" / f"{name}.{code}.gz", side)
-    _pack(tatoeba / "mono.de.gz", [pair.target for pair in grammar.sentences("train", 9, seed=3)])
+    alone = grammar.sentences("train", 9, seed=3)
+    _pack(tatoeba / "mono.en.gz", [pair.source for pair in alone])
+    _pack(tatoeba / "mono.de.gz", [pair.target for pair in alone])
     for name in PARSERS.values():
         for split, count in (("train", 60), ("dev", 4), ("test", 3)):
             _pack(folder / "treebank" / name / f"{split}.mrg.gz", TREES[:count])
@@ -143,11 +145,12 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     direction, tmp_path
 ) -> None:
     data, told = corpora(tmp_path), tmp_path / "told"
-    made = tmp_path / "runs" / "tatoeba" / "mono.de.jsonl"
+    opposite = "-".join(reversed(direction.split("-")))
+    made = tmp_path / "runs" / "tatoeba" / f"mono.{opposite[:2]}.jsonl"
     says = (
         f"""printf '%s\\n' "$@" --- >> {told}; [ "$1" = train ] && mkdir -p "$2" || touch {made}"""
     )
-    (tmp_path / "runs" / "tatoeba" / "de-en-4" / "model").mkdir(parents=True)
+    (tmp_path / "runs" / "tatoeba" / f"{opposite}-4" / "model").mkdir(parents=True)
     done = cook(RECIPES / f"tatoeba-{direction}.sh", data, tmp_path, says, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
     parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
@@ -156,7 +159,7 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     runs = [train_command.make_context("train", part[1:]).params for part in trained]
     out, source = Path("runs/tatoeba"), direction[:2]
     names = ["en-de-1", *(f"{direction}-{number}" for number in range(2, len(runs) + 1))]
-    assert len(names) == 4
+    assert len(names) == (4 if direction == "en-de" else 5)
     for chosen, name, start in zip(runs, names, [None, *names[:-1]], strict=True):
         assert chosen["run"] == out / name
         assert chosen["start"] == (str(out / start / "model") if start else None)
@@ -289,14 +292,17 @@ def test_a_recipe_ends_in_a_record_and_its_command_again_continues(tmp_path) -> 
 
 
 @pytest.mark.slow
-def test_a_recipe_that_starts_from_the_other_direction_ends_in_a_model_of_its_own(tmp_path) -> None:
+def test_a_recipe_that_starts_from_the_other_direction_ends_in_a_model_of_its_own(
+    tmp_path, monkeypatch
+) -> None:
     does = f'exec {sys.executable} -m transduce "$@"'
     small = [word for item in SMALL for word in ("--set", item)]
+    monkeypatch.setenv("TEACHER", "en-de")
     done = cook(RECIPES / "tatoeba-de-en.sh", corpora(tmp_path), tmp_path, does, *small)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "results" / "tatoeba-de-en.json").read_text("utf-8"))
     assert record["scores"]["sentences"] == 4
-    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-4" / "model")
+    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-5" / "model")
     assert model.languages == {"source_language": "de", "target_language": "en"}
     assert model.description.dtype == "int8"
 
