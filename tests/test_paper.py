@@ -1,6 +1,7 @@
 """Table 3's parameter counts."""
 
 import json
+import re
 
 from click.testing import CliRunner
 
@@ -62,6 +63,10 @@ def test_table_4_has_the_papers_rows_and_recorded_results(tmp_path) -> None:
     assert rows[-1]["sentences_per_second"] == 2.5
     printed = CliRunner().invoke(main, command).stdout
     assert "80.2" in printed
+    narrow = {**ours, "search": {"beam": 4}, "scores": {**ours["scores"], "f1": 78.5}}
+    (tmp_path / "craft-beam-4.json").write_text(json.dumps(narrow), "utf-8")
+    printed = CliRunner().invoke(main, command).stdout
+    assert re.search(r"4\+3 layers of 256 +78\.5 +80\.2 ", printed)  # one line, by beam size
     assert "CRAFT, test" in " ".join(printed.split())
     assert max(map(len, printed.split("\n"))) <= 100
     done = CliRunner().invoke(main, [*command, "--output", str(tmp_path / "t.svg")])

@@ -41,7 +41,7 @@ def params(as_json: bool) -> None:
 @options.as_json
 def table4(results: Path, output: Path | None, as_json: bool) -> None:
     """Table 4: F1 of constituency parsers, the paper's and of recorded results."""
-    from transduce.paper.table4 import PAPER, read_rows, render, to_json
+    from transduce.paper.table4 import PAPER, grouped, read_rows, render, to_json
 
     rows = read_rows(results)
     click.echo(to_json([*PAPER, *rows]) if as_json else render(rows))
@@ -50,7 +50,7 @@ def table4(results: Path, output: Path | None, as_json: bool) -> None:
 
         draw_parsers(
             {f"{row.parser}, {row.training}": row.f1 for row in PAPER},
-            {f"{row.test}: {row.parser}, beam {row.beam}": row.f1 for row in rows},
+            {f"{row.test}: {row.parser}, beam {row.beam}": row.f1 for *_, row in grouped(rows)},
             output,
         )
         options.log(f"{output}: written")

@@ -86,22 +86,30 @@ def render(ours: list[Row]) -> str:
     page = render_table("Table 4", ("the paper, WSJ section 23", "training", "F1"), "<<>", paper)
     if not ours:
         return f"{page}\n\nNo result of our own is recorded here: recipes/craft.sh makes one."
-    headings = ("ours", "network", "trained on", "beam", "F1", "exact", "sent./s")
-    cells = [
-        (
-            row.test,
-            row.parser,
-            row.training,
-            "" if row.beam is None else f"{row.beam}",
-            f"{row.f1:.1f}",
-            "" if row.complete_match is None else f"{row.complete_match:.1f}",
-            "" if row.sentences_per_second is None else f"{row.sentences_per_second:.1f}",
-        )
-        for row in ours
-    ]
+    beams = sorted({row.beam for row in ours if row.beam is not None})
+    headings = ("ours", "network", *(f"F1, {beam}" for beam in beams), "exact", "sent./s")
+    cells = []
+    for group in grouped(ours):
+        f1, widest = {row.beam: f"{row.f1:.1f}" for row in group}, group[-1]
+        numbers = map(_number, (widest.complete_match, widest.sentences_per_second))
+        cells.append((widest.test, widest.parser, *(f1.get(beam, "") for beam in beams), *numbers))
     note = (
-        "network: layers of encoder and decoder, and d_model; F1, and the percentage of sentences "
-        "whose brackets are all correct, by EVALB's rules with COLLINS.prm and gold tags; "
-        "sentences per second by the clock"
+        "network: layers of encoder and decoder, and d_model; F1 by beam size; exact: the "
+        "percentage of sentences whose brackets are all correct, and sentences per second by the "
+        "clock, with the largest beam. EVALB's rules with COLLINS.prm and gold tags."
     )
-    return f"{page}\n\n{render_table('', headings, '<<<>>>>', cells)}\n{paragraph(note)}"
+    columns = f"<<{'>' * (len(beams) + 2)}"
+    return f"{page}\n\n{render_table('', headings, columns, cells)}\n{paragraph(note)}"
+
+
+def grouped(rows: list[Row]) -> list[list[Row]]:
+    """The results of a parser on a set, by beam size; its dev and test sets stand together."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.beam or 0):
+        name, _, split = row.test.rpartition(", ")
+        groups.setdefault((name, split, row.parser), []).append(row)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
