@@ -33,7 +33,10 @@ EVERYDAY = {  # and their correct translations
         "Ich verstehe nicht.": {"I don't understand."},
         "Sie liest ein Buch.": {"She is reading a book.", "She reads a book."},
         "Was waren die Alternativen?": {"What were the alternatives?"},
-        "Tom spricht besser Französisch als ich.": {"Tom speaks French better than me."},
+        "Tom spricht besser Französisch als ich.": {
+            "Tom speaks French better than me.",
+            "Tom speaks French better than I do.",
+        },
     },
 }
 
