@@ -106,6 +106,30 @@ def test_the_card_says_what_was_averaged(run) -> None:
     assert (run / "model" / "tokens.model").read_bytes() == (run / "tokens.model").read_bytes()
 
 
+def test_a_share_of_the_model_that_training_started_from(run, tmp_path) -> None:
+    train = digits.write(tmp_path / "train.tsv", digits.pairs(300, seed=2))
+    settings = digits.settings("train.steps=4", "train.checkpoint_steps=2")
+    second, out = tmp_path / "second", tmp_path / "out"
+    began = invoke("train", str(second), "--from", str(run), "--train", str(train), *settings)
+    assert began.exit_code == 0, began.output
+    before, trained = load_file(run / "model" / "model.safetensors"), mean(second, 2, 4)
+    assert any(not torch.equal(before[name], trained[name]) for name in before)
+    done = invoke("average", str(second), "--last", "2", "--start", "0.25", "--output", str(out))
+    assert done.exit_code == 0, done.output
+    expected = {
+        name: (0.25 * before[name].double() + 0.75 * trained[name].double()).float()
+        for name in before
+    }
+    assert_equal(out, expected)
+    assert "with 25% of the model it started from" in (out / "card.md").read_text("utf-8")
+
+
+def test_a_run_from_random_weights_has_no_model_to_keep_a_share_of(run) -> None:
+    done = invoke("average", str(run), "--start", "0.25")
+    assert done.exit_code == 2
+    assert "began with random weights: leave --start out" in done.output
+
+
 def test_fewer_checkpoints_than_asked_for_are_all_averaged(run) -> None:
     for step in (2, 4, 6, 8):
         shutil.rmtree(checkpoint(run, step))

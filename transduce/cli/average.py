@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 @click.option(
     "--last", type=at_least_one, default=5, show_default=True, help="Number of checkpoints."
 )
+@click.option(
+    "--start",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help="Share of the model that RUN started from, which keeps more of what it knew.",
+)
 @click.option("--output", type=PATH, help="Model directory [default: RUN/model].")
 @click.option(
     "--dtype",
@@ -29,12 +35,13 @@ if TYPE_CHECKING:
 )
 @click.option("--note", type=PATH, help="A text file to append to the model card.")
 def average_command(
-    run: Path, last: int, output: Path | None, dtype: "DType", note: Path | None
+    run: Path, last: int, start: float, output: Path | None, dtype: "DType", note: Path | None
 ) -> None:
     """Average the weights of the last checkpoints of RUN and write a model directory.
 
     Checkpoints saved on a signal are left out, and damaged ones are reported and left out.
     """
+    from transduce.directory import ModelDirectory
     from transduce.directory.network import load_weights
     from transduce.errors import InputError
     from transduce.log import plural
@@ -50,6 +57,8 @@ def average_command(
     out = output or run_dir.model
     if not run_dir.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
+    if start and not run_dir.start.exists():
+        raise InputError(f"{run} began with random weights: leave --start out")
     _check_replaceable(out)
     text = _read(note) if note else ""
     paths = state.usable(run_dir.checkpoints, last, log)
@@ -66,9 +75,13 @@ def average_command(
     except InputError as error:
         log(f"{error}; the averaged model is not scored without the data")
     position, what = state.read_state(paths[-1])[0], described(paths)
+    weights = state.average(paths)
+    if start:
+        weights = state.mixed(weights, ModelDirectory.open(run_dir.start).weights(), start)
+        what = f"{what} with {start:.0%} of the model it started from"
     with join() as processes:
         network = build_network(config.model).to(processes.device)
-        load_weights(network, state.average(paths), run_dir.checkpoints)
+        load_weights(network, weights, run_dir.checkpoints)
         inputs = read_inputs(run_dir)
         publish(
             run_dir,

@@ -3,12 +3,13 @@
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
@@ -316,3 +317,13 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
         for name, weight in load_file(path / "model.safetensors").items():
             total[name] = total[name] + weight.double() if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}
+
+
+def mixed(
+    weights: Mapping[str, Tensor], others: Mapping[str, np.ndarray], share: float
+) -> dict[str, Tensor]:
+    """A weighted mean: a network between a model and what was trained from it."""
+    return {
+        name: torch.lerp(weight.double(), torch.from_numpy(others[name]).double(), share).float()
+        for name, weight in weights.items()
+    }
