@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import trees
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transduce.parsing.cleaning import clean_trees
@@ -82,6 +82,7 @@ def test_compounds_are_split_only_for_treebanks_that_do() -> None:
     assert found == "wild - type / anti-mouse ( n = 5 )"
 
 
+@example("1@1@")  # an address before a character that no rule splits off
 @given(st.text(st.sampled_from("ab1.,:'\"-/()$%… \n\u00a0🙂é@"), max_size=40))
 def test_splitting_keeps_every_visible_character_but_quotes(text) -> None:
     kept = "".join(split_words(text, hyphens=True))

@@ -54,4 +54,4 @@ def split_words(text: str, hyphens: bool = False) -> list[str]:
     if hyphens:
         text = _AFFIX.sub(r"\1\2", _HYPHENS.sub(r" \g<0> ", text))
     following = iter(addresses)
-    return [next(following) if word == "\x00" else word for word in text.split()]
+    return [re.sub("\x00", lambda _: next(following), word) for word in text.split()]
