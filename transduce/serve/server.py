@@ -1,6 +1,7 @@
 """Runs the server: binds the port, loads models, drains on a signal."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BACKLOG = 2048
+COLLECT_AFTER = 20_000, 20, 100  # new objects, and collections of the younger generations
 
 
 class _Server(uvicorn.Server):
@@ -63,6 +65,7 @@ def serve(config: ServeConfig, log: Log) -> None:
     listening = bind(config.host, config.port)
     _raise_descriptors(config.connections)
     write = log_to(config.log_file, log)
+    _collect_seldom()
     failure = _run(_serve(config, listening, write))
     if failure:
         raise ModelError(failure)
@@ -164,6 +167,13 @@ def _run(work: "Coroutine[Any, Any, T]") -> T:
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(work)
+
+
+def _collect_seldom() -> None:
+    """Garbage collection stops all requests, for longer the more of them wait."""
+    gc.collect()
+    gc.freeze()  # what has been loaded is not garbage
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 def _is_local(host: str) -> bool:
