@@ -1,10 +1,8 @@
-"""Preflight: it says what training would do, and says it before training does."""
+"""Preflight: what it counts, measures and refuses is what training does."""
 
 import json
 import random
-import re
 import tempfile
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,78 +10,29 @@ import digits
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from checking import TINY, check, invoke, write_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce import grammar
-from transduce.check import preflight
-from transduce.check.advice import warnings_of
-from transduce.check.alignment import shifts_of
 from transduce.check.overlap import RUN, runs_of
-from transduce.check.preflight import Preflight
-from transduce.check.report import render
 from transduce.check.sizes import plan_of
 from transduce.check.text import Places
-from transduce.check.text_checks import kinds_of
-from transduce.check.timing import Timing
-from transduce.cli import main
-from transduce.cli.options import resolve_training
-from transduce.config import ModelConfig, TrainConfig, resolve
-from transduce.corpus.reading import read_lines, read_pairs
+from transduce.config import TrainConfig
 from transduce.corpus.text import Text
 from transduce.store import Store
 from transduce.tasks import TRANSLATION
 from transduce.train import inputs
 from transduce.train.loop import Trainer
-from transduce.train.prepare import reopen, unseen
+from transduce.train.prepare import reopen
 from transduce.train.processes import Processes
 from transduce.train.progress import Display
 from transduce.train.run import Run, numbered, read_config
 from transduce.train.state import read_state
 
-TINY = digits.settings(
-    "model.d_model=16",
-    "model.d_ff=16",
-    "model.n_heads=2",
-    "model.n_layers=1",
-    "data.vocab_size=300",
-    "train.tokens_per_batch=512",
-    "train.bleu_sentences=0",
-    "train.warmup_steps=2",
-    "train.steps=4",
-)
-LONG = " ".join("0123456789" * 20)
-
-
-def invoke(*args: str):
-    return CliRunner().invoke(main, [*args])
-
-
-def check(*args: str) -> dict:
-    """The facts, untimed."""
-    result = invoke("check", *TINY, *args, "--no-timing", "--json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
-
-
-def dirty(count: int = 200) -> list[tuple[str, str]]:
-    """Pairs among which there is one or more for each reason to be dropped."""
-    lines = digits.pairs(count, seed=1, longest=14)
-    lines[10] = ("", "5 6")
-    lines[20] = ("7 7 7", "7 7 7")
-    lines[30] = ("1 2", LONG)
-    lines[40] = lines[50] = ("1 2 3 4 5", "5 4 3 2 1")
-    lines[60] = (LONG, LONG[::-1] + " 1")
-    return lines
-
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> list[str]:
-    folder = tmp_path_factory.mktemp("text")
-    train = digits.write(folder / "train.tsv", dirty())
-    valid = digits.write(folder / "valid.tsv", digits.pairs(20, seed=2, longest=14))
-    return ["--train", str(train), "--valid", str(valid), "--set", "data.max_length=100"]
+    return write_corpus(tmp_path_factory.mktemp("text"))
 
 
 @pytest.fixture(scope="module")
@@ -232,51 +181,6 @@ def test_two_texts_share_a_number_exactly_if_they_share_so_many_words_in_a_row(t
     assert [len(found) for found in ours] == [len(windows(words)) for words in texts]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("A dog , and a cat .", "tokenised"),
-        ("A d@@ og", "subwords"),
-        ("Tom &amp; Jerry", "entities"),
-        ("SchÃ¶n", "misread"),
-        ("Sch\ufffdn", "lost"),
-        ("A\x92s", "controls"),
-        ("A\u2028B", "separators"),
-        ("5\xa0Km", "no-break"),
-        ("A\u200bB", "invisible"),
-        ("Scho\u0308n", "decomposed"),
-        ("A\ue000", "private"),
-        ("all small", "lowercase"),
-    ],
-)
-def test_what_is_unusual_about_a_line_is_named(text, kind) -> None:
-    assert kinds_of(text) == [kind]
-
-
-def test_an_ordinary_line_is_not_unusual() -> None:
-    for text in ("A dog, and a cat.", "Grüße aus Köln – «schön»!", "10 % & Co", "你好，世界。"):
-        assert kinds_of(text) == []
-
-
-def test_text_that_looks_tokenised_is_warned_of(tmp_path) -> None:
-    lines = [(f"A {n} , B .", f"B {n}, A.") for n in range(100)]
-    facts = check("--train", str(digits.write(tmp_path / "train.tsv", lines)))
-    assert facts["warnings"] == [
-        'training data: 98 of 98 source lines have a space before "." or ",": the text looks '
-        "tokenised; give raw text, since the vocabulary needs no tokeniser"
-    ]
-    assert facts["corpora"]["training"]["held_out"] == 2
-
-
-def test_a_learning_rate_that_only_rises_is_warned_of(corpus) -> None:
-    warning = (
-        "the learning rate still rises when training ends: train.warmup_steps = 4,000, "
-        "train.steps = 4"
-    )
-    assert warning in check(*corpus, "--set", "train.warmup_steps=4000")["warnings"]
-    assert warning not in check(*corpus)["warnings"]
-
-
 def test_twice_the_batch_needs_about_twice_the_activations(corpus) -> None:
     half, whole = (
         check(*corpus, "--set", f"train.tokens_per_batch={size}")["network"]["memory"]
@@ -384,198 +288,3 @@ def test_the_built_in_corpus_shares_no_sentence_between_its_parts(monkeypatch) -
     for name in ("validation", "test"):
         assert facts["overlaps"][name]["sentences"] == 5
         assert facts["overlaps"][name]["source"] == 0
-
-
-def test_a_vocabulary_that_is_hardly_seen_is_warned_of(tmp_path) -> None:
-    rng = random.Random(1)
-    words = ["".join(rng.choices("abcdefgh", k=8)) for _ in range(400)]
-    lines = [(f"A {word}", f"{word[::-1]} B") for word in words]
-    train = str(digits.write(tmp_path / "train.tsv", lines))
-    advice = "a smaller data.vocab_size suits so little text better"
-    large, small = (
-        check("--train", train, "--set", f"data.vocab_size={size}") for size in (1500, 290)
-    )
-    assert any(warning.endswith(advice) for warning in large["warnings"])
-    assert not any(warning.endswith(advice) for warning in small["warnings"])
-    assert large["vocabulary"]["rare"] > small["vocabulary"]["rare"]
-
-
-def aligned(count: int = 1200) -> tuple[list[str], list[str]]:
-    """Lines of the built-in grammar, which have the lengths of real sentences."""
-    pairs = list(grammar.sentences("train", count, seed=4))
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
-
-
-def lengths(lines: list[str]) -> list[int]:
-    return [len(line) for line in lines]
-
-
-def test_files_that_are_aligned_are_not_said_to_be_shifted() -> None:
-    source, target = aligned()
-    assert shifts_of(lengths(source), lengths(target)) == []
-    assert shifts_of(lengths(source[:60]), lengths(target[:60])) == []
-    equal = [20] * 300
-    assert shifts_of(equal, equal) == []
-    assert shifts_of([], []) == []
-    assert shifts_of([3], [4]) == []
-
-
-@pytest.mark.parametrize("by", [-3, -1, 1, 2])
-def test_files_shifted_by_some_lines_are_noticed_and_by_how_many(by) -> None:
-    source, target = map(lengths, aligned())
-    source, target = (source[-by:], target) if by < 0 else (source, target[by:])
-    count = min(len(source), len(target))
-    (shift,) = shifts_of(source[:count], target[:count])
-    assert shift.by == -by
-    assert (shift.first, shift.last) == (0, count - 1)
-
-
-def test_a_line_missing_in_the_middle_is_located() -> None:
-    source, target = map(lengths, aligned(2000))
-    del target[990]
-    (shift,) = shifts_of(source[:1999], target)
-    assert shift.by == -1
-    assert 500 <= shift.first <= 1000
-    assert shift.last == 1998
-
-
-@pytest.mark.parametrize("name", ["multi30k", "newstest", "tatoeba-en-de", "europarl-en-de"])
-def test_no_real_corpus_is_said_to_be_shifted_until_it_is(name, data) -> None:
-    suffixes = ("en", "de", "fr")
-    texts = {
-        str(file): [*map(len, islice(read_lines(file), 15_000))]
-        for file in sorted((data / name).iterdir())
-        if file.name.split(".")[-2] in suffixes and "mono" not in file.name
-    }
-    pairs = [
-        (a, b)
-        for first, a in texts.items()
-        for second, b in texts.items()
-        if first != second and first.split(".")[0] == second.split(".")[0]
-    ]
-    for file in sorted((data / name).glob("*.tsv.gz")):
-        both = list(islice(read_pairs([file], []), 15_000))
-        pairs.append(([len(a) for a, _ in both], [len(b) for _, b in both]))
-    assert pairs
-    for source, target in pairs:
-        assert shifts_of(source, target) == []
-        (shift,) = shifts_of(source[1:], target[:-1])
-        assert (shift.by, shift.first, shift.last) == (1, 0, len(source) - 2)
-
-
-def shifted_files(folder: Path) -> list[str]:
-    source, target = aligned()
-    (folder / "a.en").write_text("\n".join(source[1:]) + "\n", "utf-8")
-    (folder / "a.de").write_text("\n".join(target[:-1]) + "\n", "utf-8")
-    return ["--train", str(folder / "a.en"), str(folder / "a.de")]
-
-
-SHIFTED = (
-    "from a.en, line 1 on look shifted: each source seems to belong to the target 1 line further "
-    "down; look for a missing or an extra line"
-)
-
-
-def test_shifted_files_are_noticed_by_check_and_by_train(tmp_path) -> None:
-    options = digits.settings("data.drop_duplicates=false", "data.vocab_size=400")
-    files = [*shifted_files(tmp_path), *options]
-    (warning, *_) = check(*files)["warnings"]
-    assert warning.startswith("training data: 1,1")
-    assert warning.endswith(SHIFTED)
-    result = invoke("train", str(tmp_path / "run"), *TINY, *files)
-    assert result.exit_code == 0, result.stderr
-    assert SHIFTED in result.stderr
-
-
-def test_a_new_run_begins_with_the_warnings_of_check_and_a_resumed_one_does_not(
-    tmp_path, corpus
-) -> None:
-    settings = [*TINY, *corpus, *digits.settings("train.warmup_steps=4000")]
-    warnings = list(check(*corpus, *digits.settings("train.warmup_steps=4000"))["warnings"])
-    assert len(warnings) >= 2
-    first = invoke("train", str(tmp_path / "run"), *settings)
-    assert [f"warning: {warning}" for warning in warnings] == [
-        line for line in first.stderr.split("\n") if line.startswith("warning: ")
-    ]
-    steps = digits.settings("train.steps=6")
-    again = invoke("train", str(tmp_path / "run"), *settings, *steps)
-    assert again.exit_code == 0, again.stderr
-    assert "warning: " not in again.stderr
-
-
-@pytest.fixture
-def measured(corpus, tmp_path) -> Preflight:
-    """The preflight of a small run, not timed."""
-    run = Run(tmp_path)
-    (files, valid) = (Path(corpus[1]),), (Path(corpus[3]),)
-    given = inputs.given_inputs(run, TRANSLATION, [files], valid)
-    config = resolve("base", None, [word for word in TINY if word != "--set"])
-    return preflight.check(run, config, given, None, False, unseen)
-
-
-def timed(hours: float) -> Timing:
-    return Timing("cpu", 2, False, 1, 1.0, 1.0, 1.0, hours, 1e9, None)
-
-
-def test_a_run_that_takes_years_is_said_to_be_hopeless_with_a_preset_that_is_not(measured) -> None:
-    big = measured.settings.replace(train=TrainConfig(), model=ModelConfig())
-    slow = replace(measured, settings=big, timing=timed(24_336.0))
-    (warning,) = [w for w in warnings_of(slow) if "hopeless" in w]
-    assert warning.startswith(
-        "this run is hopeless: it would take about 1,014.0 days on this machine"
-    )
-    assert re.search(r"; take --preset tiny, roughly \d+ (h|min|s)", warning)
-    assert "That is hopeless" in render(slow)
-    quick = replace(measured, settings=big, timing=timed(20.0))
-    assert not [w for w in warnings_of(quick) if "hopeless" in w]
-    assert "hopeless" not in render(quick)
-
-
-def test_without_timing_the_least_time_is_what_is_said(measured) -> None:
-    operations = replace(measured.operations, least_hours=24_336.0)
-    big = measured.settings.replace(train=TrainConfig(), model=ModelConfig())
-    (warning,) = [
-        w
-        for w in warnings_of(replace(measured, settings=big, operations=operations))
-        if "hopeless" in w
-    ]
-    assert "it would take at least 1,014.0 days" in warning
-
-
-def test_a_run_that_sees_its_text_thousands_of_times_is_hopeless(measured) -> None:
-    batching = replace(measured.batching, epochs=50_000.0)
-    (warning,) = [w for w in warnings_of(replace(measured, batching=batching)) if "hopeless" in w]
-    assert "it would see the training data 50,000 times" in warning
-    assert "on this machine" not in warning
-    assert warning.endswith("lower train.steps or make the network smaller")  # tiny is larger
-
-
-def chosen_by(result) -> str:
-    (line,) = [line for line in result.stderr.split("\n") if "--preset" in line]
-    return line
-
-
-def test_without_a_preset_the_size_of_the_data_chooses_one_and_it_is_said(
-    tmp_path, corpus, monkeypatch
-) -> None:
-    small = [word for word in TINY if not word.startswith("model.")]
-    settings = [*digits.settings(*(w for w in small if "." in w)), *corpus]
-    sentence = "no --preset given: tiny, which suits 200 pairs (`transduce presets`)"
-    result = invoke("check", *settings, "--no-timing", "--json")
-    assert chosen_by(result) == sentence
-    assert json.loads(result.stdout)["settings"]["model.d_model"] == 128
-    result = invoke("train", str(tmp_path / "run"), *settings)
-    assert chosen_by(result) == sentence
-    monkeypatch.setattr("transduce.config.presets.LARGEST_CORPUS", {"tiny": 10})
-    assert "--preset" not in invoke("train", str(tmp_path / "run"), *settings).stderr
-    assert read_config(Run(tmp_path / "run")).model.d_model == 128  # the run keeps its settings
-    steps = digits.settings("train.steps=5")
-    again = invoke("train", str(tmp_path / "run"), *settings, *steps)
-    assert again.exit_code == 0, again.stderr
-    assert read_config(Run(tmp_path / "run")).model.d_model == 128
-
-
-def test_the_built_in_corpus_has_a_preset_of_its_own(tmp_path) -> None:
-    settings, _, note = resolve_training(Run(tmp_path), (), (), None, None, None, None, ())
-    assert settings == resolve("builtin")
-    assert note == ""
