@@ -3,9 +3,12 @@
 # repository's root:
 #
 #   recipes/tatoeba-de-en.sh [more options of `transduce train`]
-#
-# The last training adds English sentences that the model of recipes/tatoeba-en-de.sh translated, which needs the
-# fourth training of this one: run this, that, and this again, or set TEACHER=en-de for the bundled one.
-here=$(dirname "$0") source=de target=en title="Tatoeba German–English" \
-  rates=(0.001 0.001 0.0015 0.0015) names=(0.25 0.25 0.4 0.4) steps=(1000 1800 850 1300) synthetic=5 most=110000
+here=$(dirname "$0") source=de target=en title="Tatoeba German–English"
+settings=(2 3 4 5 5)
+rates=(0.001 0.001 0.0015 0.0015 0.0015)
+names=(0.25 0.25 0.4 0.4 0.4)
+steps=(1000 1800 850 1300 1800)
+teachers=(0 0 0 4 4)
+lines=(0 0 0 1-110000 110001-220000)
+kept=0
 . "$here/tatoeba"

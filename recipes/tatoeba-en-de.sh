@@ -3,9 +3,12 @@
 # repository's root:
 #
 #   recipes/tatoeba-en-de.sh [more options of `transduce train`]
-#
-# The last training adds German sentences that the model of recipes/tatoeba-de-en.sh translated: run that first, or
-# set TEACHER=de-en for the bundled one.
-here=$(dirname "$0") source=en target=de title="Tatoeba English–German" \
-  rates=(0.0006 0.0005 0.0015) names=(0.25 0.6 0.5) steps=(1000 1800 1150) synthetic=4 most=143624
+here=$(dirname "$0") source=en target=de title="Tatoeba English–German"
+settings=(2 3 4 5)
+rates=(0.0006 0.0005 0.0015 0.0015)
+names=(0.25 0.6 0.5 0.5)
+steps=(1000 1800 1150 1700)
+teachers=(0 0 4 5)
+lines=(0 0 1-143624 143625-228624)
+kept=0.3
 . "$here/tatoeba"

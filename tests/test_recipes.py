@@ -30,6 +30,10 @@ SMALL = ["model.d_model=32", "model.d_ff=32", "model.n_heads=2", "data.vocab_siz
 SMALL += ["model.n_encoder_layers=1", "model.n_decoder_layers=1", "train.tokens_per_batch=512"]
 SMALL += ["train.steps=2", "train.bleu_sentences=2"]
 
+# writes its arguments to a file; trains and translates as far as files are concerned
+TELLS = """printf '%s\\n' "$@" --- >> told
+case $1 in train) mkdir -p "$2/model" ;; translate) touch "${12}" ;; esac"""
+
 
 def corpora(folder: Path) -> Path:
     """Every corpus that a recipe reads, with a few generated sentences."""
@@ -145,26 +149,25 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     direction, tmp_path
 ) -> None:
     data, told = corpora(tmp_path), tmp_path / "told"
-    opposite = "-".join(reversed(direction.split("-")))
-    made = tmp_path / "runs" / "tatoeba" / f"mono.{opposite[:2]}.jsonl"
-    says = (
-        f"""printf '%s\\n' "$@" --- >> {told}; [ "$1" = train ] && mkdir -p "$2" || touch {made}"""
-    )
-    (tmp_path / "runs" / "tatoeba" / f"{opposite}-4" / "model").mkdir(parents=True)
-    done = cook(RECIPES / f"tatoeba-{direction}.sh", data, tmp_path, says, "--set", "train.seed=7")
+    done = cook(RECIPES / f"tatoeba-{direction}.sh", data, tmp_path, TELLS, "--set", "train.seed=7")
     assert done.returncode == 0, done.stderr
     parts = [part.split("\n")[:-1] for part in told.read_text("utf-8").split("---\n")[:-1]]
-    trained = [part for part in parts if part[0] == "train"]
     *_, average, evaluate = parts
-    runs = [train_command.make_context("train", part[1:]).params for part in trained]
     out, source = Path("runs/tatoeba"), direction[:2]
-    names = ["en-de-1", *(f"{direction}-{number}" for number in range(2, len(runs) + 1))]
-    assert len(names) == (4 if direction == "en-de" else 5)
-    for chosen, name, start in zip(runs, names, [None, *names[:-1]], strict=True):
-        assert chosen["run"] == out / name
-        assert chosen["start"] == (str(out / start / "model") if start else None)
+    all_runs = [
+        train_command.make_context("train", part[1:]).params for part in parts if part[0] == "train"
+    ]
+    by_name = {chosen["run"].name: chosen for chosen in all_runs}
+    count = 5 if direction == "en-de" else 6
+    names = ["en-de-1", *(f"{direction}-{number}" for number in range(2, count + 1))]
+    assert [name for name in by_name if name[:5] == direction or name == "en-de-1"] == names
+    for name, chosen in by_name.items():
+        base, number = name[:5], int(name[6:])
+        start = "en-de-1" if number == 2 else f"{base}-{number - 1}"
+        assert chosen["start"] == (str(out / start / "model") if number > 1 else None)
         assert "train.seed=7" in chosen["overrides"]
-        assert_direction(name[:5], [*chosen["train"], chosen["valid"]], tmp_path)
+        assert_direction(base, [*chosen["train"], chosen["valid"]], tmp_path)
+    runs = [by_name[name] for name in names]
     chosen = average_command.make_context("average", average[1:]).params
     assert chosen["run"] == out / names[-1]
     assert chosen["note"].is_file()
@@ -178,8 +181,27 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
     assert list(zip(*(sides if source == "en" else reversed(sides)), strict=True)) == pairs
 
 
-def test_back_translations_are_of_sentences_that_the_model_was_sure_of(tmp_path) -> None:
-    data, told, out = corpora(tmp_path), tmp_path / "told", tmp_path / "runs" / "tatoeba"
+def test_a_teacher_is_trained_before_it_translates(tmp_path) -> None:
+    data, told = corpora(tmp_path), tmp_path / "told"
+    done = cook(RECIPES / "tatoeba-en-de.sh", data, tmp_path, TELLS)
+    assert done.returncode == 0, done.stderr
+    parts = [part.split("\n") for part in told.read_text("utf-8").split("---\n")[:-1]]
+    done_before: list[str] = []
+    for command, *words in parts:
+        if command == "train":
+            done_before.append(Path(words[0]).name)
+        elif command == "translate":
+            teacher = Path(words[words.index("--model") + 1])
+            assert teacher.parent.name in done_before
+    assert done_before.index("de-en-4") < done_before.index("en-de-4")
+    assert done_before.index("en-de-4") < done_before.index("de-en-5")
+    assert done_before[-1] == "en-de-5"
+
+
+def test_back_translations_are_of_sentences_that_the_model_was_sure_of(
+    tmp_path, monkeypatch
+) -> None:
+    data, out = corpora(tmp_path), tmp_path / "runs" / "tatoeba"
     lines = [
         {"text": "sicher", "translation": "sure", "token_scores": [-0.1, -0.9], "flags": []},
         {"text": "gut", "translation": "good", "token_scores": [-0.2], "flags": ["repaired"]},
@@ -189,19 +211,19 @@ def test_back_translations_are_of_sentences_that_the_model_was_sure_of(tmp_path)
         {"text": "zwei", "translation": "two\tcells", "token_scores": [-0.1], "flags": []},
     ]
     (tmp_path / "found").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    says = f"""printf '%s ' "$@" >> {told}; echo >> {told}
-[ "$1" = translate ] && cp {tmp_path}/found {out}/mono.de.jsonl || true"""
-    without = cook(RECIPES / "tatoeba-en-de.sh", data, tmp_path, says)
-    assert without.returncode == 2
-    assert "run recipes/tatoeba-de-en.sh first, or set TEACHER=de-en" in without.stderr
-    (out / "de-en-4" / "model").mkdir(parents=True)
+    monkeypatch.setenv("TEACHER", "de-en")
+    monkeypatch.setenv("UNTIL", "4")
+    says = TELLS.replace('touch "${12}"', f'cp {tmp_path}/found "${{12}}"')
     done = cook(RECIPES / "tatoeba-en-de.sh", data, tmp_path, says)
     assert done.returncode == 0, done.stderr
-    assert len((out / "mono.de").read_text("utf-8").splitlines()) == 9
-    added = out / "back-translations.en-de.tsv"
+    added = out / "back-translations-4.en-de.tsv"
+    assert len(Path(f"{added}.text").read_text("utf-8").splitlines()) == 9
     assert added.read_text("utf-8") == "sure\tsicher\ngood\tgut\n"
-    trained = [line for line in told.read_text("utf-8").splitlines() if line.startswith("train ")]
-    assert [str(added.relative_to(tmp_path)) in line for line in trained[-4:]] == [0, 0, 0, 1]
+    told = (tmp_path / "told").read_text("utf-8").split("---\n")[:-1]
+    trained = [part for part in told if part.startswith("train\n")]
+    assert [added.name in part for part in trained] == [False, False, False, True]
+    assert "\n--model\nde-en\n" in next(part for part in told if part.startswith("translate\n"))
+    assert not any(part.startswith("average\n") for part in told)  # it stops before
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -302,7 +324,7 @@ def test_a_recipe_that_starts_from_the_other_direction_ends_in_a_model_of_its_ow
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "results" / "tatoeba-de-en.json").read_text("utf-8"))
     assert record["scores"]["sentences"] == 4
-    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-5" / "model")
+    model = ModelDirectory.open(tmp_path / "runs" / "tatoeba" / "de-en-6" / "model")
     assert model.languages == {"source_language": "de", "target_language": "en"}
     assert model.description.dtype == "int8"
 

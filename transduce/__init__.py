@@ -8,7 +8,7 @@
 >>> translator.translate("Where is the nearest station?")
 'Wo ist der nächste Bahnhof?'
 >>> translator.translate(["Good morning.", "How are you?"], beam=1)
-['Guten Morgen!', 'Wie geht es dir?']
+['Guten Morgen!', 'Wie geht es Ihnen?']
 
 `translator.results(texts)` adds scores, tokens, flags and alternatives.
 
