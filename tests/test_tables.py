@@ -8,6 +8,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from transduce import grammar
 from transduce.cli import main
 from transduce.figures import tables as pictures
 from transduce.paper import experiments, table1, table2, table3
@@ -178,6 +179,25 @@ def test_a_table_is_trained_drawn_and_not_trained_again(quick, tmp_path) -> None
     assert "1 of 2: base" in again.stderr
     assert "2 of 2" not in again.stderr
     assert read_rows(results, table3.experiments(quick=True))[0]["bleu"] == rows[0]["bleu"]
+
+
+def test_a_row_names_the_files_that_it_was_scored_on(quick, tmp_path, monkeypatch) -> None:
+    rows = [Experiment("base", "tiny", (*table3.QUICK, "train.steps=2"))]
+    monkeypatch.setattr(table3, "experiments", lambda quick, steps: rows)
+    for name, split in (("text", "train"), ("dev", "valid"), ("held-out", "test")):
+        pairs = grammar.sentences(split, 60, seed=1)
+        lines = [f"{pair.source}\t{pair.target}\n" for pair in pairs]
+        (tmp_path / f"{name}.tsv").write_text("".join(lines), "utf-8")
+    words = ["table3", "--run", "--train", tmp_path / "text.tsv", "--valid", tmp_path / "dev.tsv"]
+    words += ["--runs", tmp_path / "runs", "--results", tmp_path / "results"]
+    scored = {(): "dev.tsv", ("--test", tmp_path / "held-out.tsv"): "held-out.tsv"}
+    for more, file in scored.items():
+        page = run(*words, *more)
+        assert page.exit_code == 0, page.output
+        (row,) = read_rows(tmp_path / "results" / "table3", rows)
+        assert [item["file"] for item in row["data"]["test"]] == [file]
+        assert f"BLEU of {file}, beam 4" in " ".join(page.stdout.split())
+        (tmp_path / "results" / "table3" / "base.json").unlink()
 
 
 def test_a_stopped_table_keeps_the_rows_that_are_done(quick, tmp_path, monkeypatch) -> None:

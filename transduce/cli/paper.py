@@ -230,7 +230,7 @@ def _rows(
 
     from transduce.corpus.reading import read_pairs
     from transduce.errors import InputError
-    from transduce.evaluate.record import commit, training_data
+    from transduce.evaluate.record import commit, fingerprint, training_data
     from transduce.paper.experiments import read_rows, run_all
     from transduce.tasks import TRANSLATION
     from transduce.train.inputs import builtin_inputs, given_inputs
@@ -252,7 +252,8 @@ def _rows(
         return builtin_inputs(one) if quick else given_inputs(one, TRANSLATION, [train], valid)
 
     def facts(one: "Run") -> "Row":
-        return {"data": training_data(one), "commit": commit()}
+        tested = [fingerprint(file) for file in test or valid]
+        return {"data": {**training_data(one), "test": tested}, "commit": commit()}
 
     folder = runs or Path("runs") / (f"{name}-quick" if quick else name)
     written = folder / "results" if quick else results / name

@@ -192,15 +192,22 @@ def render(rows: Sequence[Row]) -> str:
     return "\n".join([title, above, head, *table, "", paragraph(_note(rows))])
 
 
+def _tested(row: Row) -> str:
+    """The files that BLEU was measured on; the first rows name none, it was the validation data."""
+    files = row.get("data", {}).get("test", ())
+    return " and ".join(item["file"] for item in files) or "the validation data"
+
+
 def _note(rows: Sequence[Row]) -> str:
     if not rows:
         return "None of our rows is trained yet: --run trains them, --quick a few in minutes."
     steps = sorted({row["steps"] for row in rows})
     missing = len(VARIATIONS) - len(rows)
+    tested = sorted({_tested(row) for row in rows})
     note = (
         f"Ours: {' or '.join(f'{n:,}' for n in steps)} steps each, the same data and seed, "
-        f"validation data, beam 4, no averaging; {sum(row['seconds'] for row in rows) / 60:,.0f} "
-        "minutes of training in all; params × 10⁶."
+        f"BLEU of {' or '.join(tested)}, beam 4, no averaging; "
+        f"{sum(row['seconds'] for row in rows) / 60:,.0f} minutes of training in all; params × 10⁶."
     )
     if missing:
         note += f" {missing} of {len(VARIATIONS)} rows are not trained yet."
