@@ -1,8 +1,8 @@
 """Chooses among the n best translations of each sentence by the reverse model as well.
 
-With one argument, the output of `transduce translate --n-best --json`: prints every pair, translation TAB
-text, for `transduce score --json` by the reverse model. With its output as the second argument: prints
-text TAB translation of the best candidate of each sentence.
+With one argument, the output of `transduce translate --n-best --json`: prints every pair,
+translation TAB text, for `transduce score --json` by the reverse model. With its output as the
+second argument: prints text TAB translation of the best candidate of each sentence.
 """
 
 import json
@@ -35,8 +35,9 @@ def main(translations: str, scores: str | None = None) -> None:
             for translation in found:
                 print(translation, line["text"], sep="\t")
         elif found:
-            logs = {text: next(reverse)["log_prob"] or float("-inf") for text in found}
-            best = max(found, key=lambda text: found[text] + REVERSE * logs[text])
+            logs = {text: next(reverse)["log_prob"] for text in found}
+            known = [text for text in found if logs[text] is not None]  # None: it is too long
+            best = max(known or found, key=lambda text: found[text] + REVERSE * (logs[text] or 0))
             print(line["text"], best, sep="\t")
 
 
