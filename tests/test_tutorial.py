@@ -34,7 +34,11 @@ def run_command(line: str, capsys) -> str:
     """Runs a line of the tutorial, with quick settings for training."""
     program, *words = shlex.split(line)
     if program == "transduce":
-        return succeed(*words, *QUICKLY.get(words[0], []))
+        words, file = (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
+        printed = succeed(*words, *QUICKLY.get(words[0], []))
+        if file:
+            Path(file).write_text(printed, "utf-8")
+        return printed
     if program == "python":
         return run_script(Path(words[0]).name, words[1:], capsys)
     done = subprocess.run(
@@ -79,7 +83,7 @@ def test_the_commands_of_the_tutorial_work_one_after_the_other(
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="the recipe filters with jq")
-def test_the_commands_of_back_translation_work_one_after_the_other(
+def test_the_commands_about_training_data_work_one_after_the_other(
     tmp_path, monkeypatch, capsys
 ) -> None:
     """Models of a few steps write nonsense, so that the filter has to let it pass."""
@@ -87,7 +91,13 @@ def test_the_commands_of_back_translation_work_one_after_the_other(
     lines = pairs(150, "train", seed=3)
     Path("real.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in lines), "utf-8")
     Path("mono.de").write_text("".join(f"{b}\n" for _, b in pairs(12, "train", 4)), "utf-8")
+    Path("mono.en").write_text("".join(f"{a}\n" for a, _ in pairs(12, "train", 4)), "utf-8")
+    Path("recipes").symlink_to(DOCS.parent / "recipes")
     for line in commands_of((DOCS / "training-data.md").read_text("utf-8")):
+        if line.startswith("python3 recipes/reranked.py mono.jsonl >"):
+            found = map(json.loads, Path("mono.jsonl").read_text("utf-8").splitlines())
+            unflagged = [json.dumps({**item, "flags": []}) for item in found]
+            Path("mono.jsonl").write_text("\n".join(unflagged), "utf-8")
         run_command(line.replace(".flags == [] and ", "").replace("> -2)", "> -99)"), capsys)
         if line.startswith("jq"):
             synthetic = map(json.loads, Path("synthetic.jsonl").read_text("utf-8").splitlines())
@@ -103,6 +113,9 @@ def test_the_commands_of_back_translation_work_one_after_the_other(
                 shlex.split(line)[:3], input=text, capture_output=True, text=True, check=True
             )
             assert done.stdout == '{"source":"b","target":"a"}\n'
+    reranked = Path("reranked.tsv").read_text("utf-8").splitlines()
+    english = Path("mono.en").read_text("utf-8").splitlines()
+    assert [line.split("\t")[0] for line in reranked] == english
     card = Path("en-de", "model", "card.md").read_text("utf-8")
     assert "synthetic.jsonl (weight 0.5, tag <bt>); 12 pairs read" in card
 
