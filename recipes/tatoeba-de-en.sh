@@ -11,5 +11,5 @@ steps=(1000 1800 850 1300 1800 600)
 teachers=(0 0 0 4 4 0)
 lines=(0 0 0 1-110000 110001-220000 0)
 reranked=(no no no no no yes)
-kept=0.3
+mixed=(6:0.3)
 . "$here/tatoeba"

@@ -11,5 +11,5 @@ steps=(1000 1800 1150 1700 900)
 teachers=(0 0 4 5 6)
 lines=(0 0 1-143624 143625-228624 1-170000)
 reranked=(no no no no yes)
-kept=0.3
+mixed=(5:0.245 4:0.355)
 . "$here/tatoeba"

@@ -106,28 +106,40 @@ def test_the_card_says_what_was_averaged(run) -> None:
     assert (run / "model" / "tokens.model").read_bytes() == (run / "tokens.model").read_bytes()
 
 
-def test_a_share_of_the_model_that_training_started_from(run, tmp_path) -> None:
+def test_shares_of_other_models_are_mixed_in(run, tmp_path) -> None:
     train = digits.write(tmp_path / "train.tsv", digits.pairs(300, seed=2))
     settings = digits.settings("train.steps=4", "train.checkpoint_steps=2")
     second, out = tmp_path / "second", tmp_path / "out"
     began = invoke("train", str(second), "--from", str(run), "--train", str(train), *settings)
     assert began.exit_code == 0, began.output
     before, trained = load_file(run / "model" / "model.safetensors"), mean(second, 2, 4)
+    last = load_file(second / "model" / "model.safetensors")
     assert any(not torch.equal(before[name], trained[name]) for name in before)
-    done = invoke("average", str(second), "--last", "2", "--start", "0.25", "--output", str(out))
+    shares = ["--mix", f"{run}/model:0.25", "--mix", f"{second}/model:0.125"]
+    done = invoke("average", str(second), "--last", "2", *shares, "--output", str(out))
     assert done.exit_code == 0, done.output
+    parts = ((0.25, before), (0.125, last), (0.625, trained))
     expected = {
-        name: (0.25 * before[name].double() + 0.75 * trained[name].double()).float()
+        name: sum(share * weights[name].double() for share, weights in parts).float()
         for name in before
     }
     assert_equal(out, expected)
-    assert "with 25% of the model it started from" in (out / "card.md").read_text("utf-8")
+    card = (out / "card.md").read_text("utf-8")
+    assert f"with 25% of {run.name} and 12% of second" in card
 
 
-def test_a_run_from_random_weights_has_no_model_to_keep_a_share_of(run) -> None:
-    done = invoke("average", str(run), "--start", "0.25")
-    assert done.exit_code == 2
-    assert "began with random weights: leave --start out" in done.output
+def test_what_cannot_be_mixed_in_is_one_sentence(run, tmp_path) -> None:
+    shutil.copytree(run / "model", tmp_path / "model")
+    for mixes, sentence in {
+        ("model",): "--mix model: write MODEL:SHARE, such as RUN/from:0.3",
+        ("model:1",): "the shares of --mix must be above 0 and less than 1 in all",
+        ("a:0.5", "b:0.5"): "the shares of --mix must be above 0 and less than 1 in all",
+        ("en-de:0.5",): "en-de cannot be mixed in: its network has another shape",
+    }.items():
+        words = [word for mix in mixes for word in ("--mix", mix)]
+        done = invoke("average", str(run), *words)
+        assert done.exit_code == 2
+        assert sentence in done.output
 
 
 def test_fewer_checkpoints_than_asked_for_are_all_averaged(run) -> None:

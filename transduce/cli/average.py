@@ -9,7 +9,10 @@ from transduce.cli.options import PATH, at_least_one, log, require_writable
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from transduce.directory import DType
+    from transduce.train.run import Run
 
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
     "--last", type=at_least_one, default=5, show_default=True, help="Number of checkpoints."
 )
 @click.option(
-    "--start",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    help="Share of the model that RUN started from, which keeps more of what it knew.",
+    "--mix",
+    "mixes",
+    multiple=True,
+    metavar="MODEL:SHARE",
+    help="Mix in a share of a model, such as 0.3 of the one that RUN started from; repeatable.",
 )
 @click.option("--output", type=PATH, help="Model directory [default: RUN/model].")
 @click.option(
@@ -35,19 +39,23 @@ if TYPE_CHECKING:
 )
 @click.option("--note", type=PATH, help="A text file to append to the model card.")
 def average_command(
-    run: Path, last: int, start: float, output: Path | None, dtype: "DType", note: Path | None
+    run: Path,
+    last: int,
+    mixes: tuple[str, ...],
+    output: Path | None,
+    dtype: "DType",
+    note: Path | None,
 ) -> None:
     """Average the weights of the last checkpoints of RUN and write a model directory.
 
     Checkpoints saved on a signal are left out, and damaged ones are reported and left out.
     """
-    from transduce.directory import ModelDirectory
     from transduce.directory.network import load_weights
     from transduce.errors import InputError
     from transduce.log import plural
     from transduce.model import build_network, count_parameters
     from transduce.train import state
-    from transduce.train.inputs import read_inputs
+    from transduce.train.inputs import model_name, read_inputs
     from transduce.train.prepare import in_blocks, reopen
     from transduce.train.processes import join
     from transduce.train.publish import described, publish
@@ -57,9 +65,8 @@ def average_command(
     out = output or run_dir.model
     if not run_dir.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
-    if start and not run_dir.start.exists():
-        raise InputError(f"{run} began with random weights: leave --start out")
     _check_replaceable(out)
+    shares = _shares(mixes)
     text = _read(note) if note else ""
     paths = state.usable(run_dir.checkpoints, last, log)
     if not paths:
@@ -76,9 +83,10 @@ def average_command(
         log(f"{error}; the averaged model is not scored without the data")
     position, what = state.read_state(paths[-1])[0], described(paths)
     weights = state.average(paths)
-    if start:
-        weights = state.mixed(weights, ModelDirectory.open(run_dir.start).weights(), start)
-        what = f"{what} with {start:.0%} of the model it started from"
+    if shares:
+        weights = state.mixed(weights, [(_weights(run_dir, name), shares[name]) for name in shares])
+        parts = (f"{share:.0%} of {model_name(name)}" for name, share in shares.items())
+        what = f"{what} with {' and '.join(parts)}"
     with join() as processes:
         network = build_network(config.model).to(processes.device)
         load_weights(network, weights, run_dir.checkpoints)
@@ -98,6 +106,43 @@ def average_command(
             text,
         )
     log(f"{out}: {what}; {count_parameters(network):,} parameters")
+
+
+def _shares(mixes: tuple[str, ...]) -> dict[str, float]:
+    """The models of --mix and their shares."""
+    from transduce.errors import InputError
+
+    shares = {}
+    for mix in mixes:
+        name, _, share = mix.rpartition(":")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            raise InputError(f"--mix {mix}: write MODEL:SHARE, such as RUN/from:0.3") from None
+    if not all(0 < share < 1 for share in shares.values()) or sum(shares.values()) >= 1:
+        raise InputError("the shares of --mix must be above 0 and less than 1 in all")
+    return shares
+
+
+def _weights(run: "Run", name: str) -> "dict[str, np.ndarray]":
+    """The weights of a model to mix in."""
+    from safetensors import safe_open
+
+    from transduce.directory import ModelDirectory
+    from transduce.errors import InputError
+    from transduce.model_names import model_path
+    from transduce.train.run import numbered
+
+    directory = ModelDirectory.open(model_path(name, log=log))
+    weights = dict(directory.weights())
+    with safe_open(numbered(run.checkpoints)[-1] / "model.safetensors", "pt") as file:
+        shapes = {key: tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
+    if shapes != {key: weight.shape for key, weight in weights.items()}:
+        raise InputError(f"{name} cannot be mixed in: its network has another shape")
+    theirs = directory.path / run.tokens.name  # an imported Marian model has other files
+    if run.tokens.exists() and theirs.exists() and theirs.read_bytes() != run.tokens.read_bytes():
+        raise InputError(f"{name} cannot be mixed in: its vocabulary is another")
+    return weights
 
 
 def _read(note: Path) -> str:

@@ -30,6 +30,18 @@ GENERATED: dict[str, Callable[[Run], Path]] = {
 LARGEST_WEIGHT = 1000
 
 
+def model_name(given: str) -> str:
+    """A model that a user named, without private directories; a model is named by its run.
+
+    >>> model_name("runs/en-de-5/model")
+    'en-de-5'
+    """
+    if given.startswith("hf:"):
+        return given
+    path = Path(given)
+    return path.parent.name if path.name == "model" else path.name
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The task of a run and its files."""
@@ -49,11 +61,7 @@ class Inputs:
 
     @property
     def started_from(self) -> str:
-        """The model to start from, without private directories; a model is named by its run."""
-        if self.start_name.startswith("hf:"):
-            return self.start_name
-        path = Path(self.start_name)
-        return path.parent.name if path.name == "model" else path.name
+        return model_name(self.start_name)
 
     @property
     def tags(self) -> list[str]:

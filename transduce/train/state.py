@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -320,10 +320,12 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
 
 
 def mixed(
-    weights: Mapping[str, Tensor], others: Mapping[str, np.ndarray], share: float
+    weights: Mapping[str, Tensor], others: Sequence[tuple[Mapping[str, np.ndarray], float]]
 ) -> dict[str, Tensor]:
-    """A weighted mean: a network between a model and what was trained from it."""
-    return {
-        name: torch.lerp(weight.double(), torch.from_numpy(others[name]).double(), share).float()
-        for name, weight in weights.items()
-    }
+    """The mean of these weights and those of other networks, which have the given shares."""
+    own = 1 - sum(share for _, share in others)
+    total = {name: own * weight.double() for name, weight in weights.items()}
+    for other, share in others:
+        for name in total:
+            total[name] += share * torch.from_numpy(other[name]).double()
+    return {name: weight.float() for name, weight in total.items()}
