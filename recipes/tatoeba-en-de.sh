@@ -4,12 +4,12 @@
 #
 #   recipes/tatoeba-en-de.sh [more options of `transduce train`]
 here=$(dirname "$0") source=en target=de title="Tatoeba English–German"
-settings=(2 3 4 5 4)
-rates=(0.0006 0.0005 0.0015 0.0015 0.0012)
-names=(0.25 0.6 0.5 0.5 0.5)
-steps=(1000 1800 1150 1700 900)
-teachers=(0 0 4 5 6)
-lines=(0 0 1-143624 143625-228624 1-170000)
-reranked=(no no no no yes)
-mixed=(5:0.245 4:0.355)
+settings=(2 3 4 5)
+rates=(0.0006 0.0005 0.0015 0.0015)
+names=(0.25 0.6 0.5 0.5)
+steps=(1000 1800 1150 1700)
+teachers=(0 0 4 5)
+lines=(0 0 1-143624 143625-228624)
+reranked=(no no no no)
+mixed=(4:0.3)
 . "$here/tatoeba"
