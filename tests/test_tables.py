@@ -184,19 +184,22 @@ def test_a_table_is_trained_drawn_and_not_trained_again(quick, tmp_path) -> None
 def test_a_row_names_the_files_that_it_was_scored_on(quick, tmp_path, monkeypatch) -> None:
     rows = [Experiment("base", "tiny", (*table3.QUICK, "train.steps=2"))]
     monkeypatch.setattr(table3, "experiments", lambda quick, steps: rows)
-    for name, split in (("text", "train"), ("dev", "valid"), ("held-out", "test")):
-        pairs = grammar.sentences(split, 60, seed=1)
+    for name, split, count in (("text", "train", 60), ("dev", "valid", 6), ("held-out", "test", 6)):
+        pairs = grammar.sentences(split, count, seed=1)
         lines = [f"{pair.source}\t{pair.target}\n" for pair in pairs]
         (tmp_path / f"{name}.tsv").write_text("".join(lines), "utf-8")
     words = ["table3", "--run", "--train", tmp_path / "text.tsv", "--valid", tmp_path / "dev.tsv"]
     words += ["--runs", tmp_path / "runs", "--results", tmp_path / "results"]
-    scored = {(): "dev.tsv", ("--test", tmp_path / "held-out.tsv"): "held-out.tsv"}
-    for more, file in scored.items():
+    held_out = ("--test", tmp_path / "held-out.tsv")
+    for more, file, told in (
+        ((), "dev.tsv", "the validation data"),
+        (held_out, "held-out.tsv", "held-out.tsv"),
+    ):
         page = run(*words, *more)
         assert page.exit_code == 0, page.output
         (row,) = read_rows(tmp_path / "results" / "table3", rows)
         assert [item["file"] for item in row["data"]["test"]] == [file]
-        assert f"BLEU of {file}, beam 4" in " ".join(page.stdout.split())
+        assert f"BLEU of {told}, beam 4" in " ".join(page.stdout.split())
         (tmp_path / "results" / "table3" / "base.json").unlink()
 
 

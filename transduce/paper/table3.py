@@ -193,9 +193,12 @@ def render(rows: Sequence[Row]) -> str:
 
 
 def _tested(row: Row) -> str:
-    """The files that BLEU was measured on; the first rows name none, it was the validation data."""
-    files = row.get("data", {}).get("test", ())
-    return " and ".join(item["file"] for item in files) or "the validation data"
+    """What BLEU was measured on: the validation data, or the files of --test."""
+    data = row.get("data", {})
+    files = data.get("test")
+    if not files or files == data["valid"]:
+        return "the validation data"
+    return " and ".join(item["file"] for item in files)
 
 
 def _note(rows: Sequence[Row]) -> str:
