@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -255,14 +254,12 @@ def test_a_hostile_description_is_a_sentence_and_allocates_nothing(saved, name) 
     edit(saved)
     resign(saved)
     tracemalloc.start()
-    start = time.process_time()
     try:
         with pytest.raises(ModelError, match=sentence):
             ModelDirectory.open(saved)
         assert tracemalloc.get_traced_memory()[1] < 2**27
     finally:
         tracemalloc.stop()
-    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "card.md", "tokens.model"])
