@@ -246,11 +246,11 @@ def test_training_to_convergence_continues_the_run_of_the_same_network(
 
 
 def test_table_2_trains_equal_networks_to_equal_tokens_and_then_to_convergence() -> None:
-    same, converged = (table2.experiments(steps=600)[i : i + 3] for i in (0, 3))
+    same, converged = (table2.experiments(steps=600)[i::2] for i in (0, 1))
     for one, longer in zip(same, converged, strict=True):
         assert longer.directory == one.directory
         assert longer.config.model == one.config.model
-        assert (one.config.train.steps, longer.config.train.steps) == (600, 1800)
+        assert (one.config.train.steps, longer.config.train.steps) == (600, 1200)
         assert longer.config.train.patience
     assert len({e.config.train.tokens_per_batch for e in same}) == 1
 

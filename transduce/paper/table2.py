@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from transduce.paper.experiments import Experiment, Row
@@ -49,7 +50,7 @@ PRESETS = {
     "convolutional": "tiny-convolutional",
 }
 STEPS = 3000
-LONGEST = 3  # times as many steps, for the rows that end when validation stops improving
+LONGEST = 2  # times as many steps, for the rows that end when validation stops improving
 PATIENCE = 4  # validations without improvement
 QUICK_STEPS = 150
 QUICK = (
@@ -71,16 +72,15 @@ def experiments(quick: bool = False, steps: int | None = None) -> list[Experimen
         f"train.checkpoint_steps={max(1, every // 2)}",
         *(QUICK if quick else ()),
     )
-    same = [
-        Experiment(name, preset, (*common, f"train.steps={steps}"))
-        for name, preset in PRESETS.items()
-    ]
     longer = (*common, f"train.steps={LONGEST * steps}", f"train.patience={PATIENCE}")
-    converged = [
-        Experiment(f"{name}, converged", preset, longer, continues=name)
+    pairs = [
+        (
+            Experiment(name, preset, (*common, f"train.steps={steps}")),
+            Experiment(f"{name}, converged", preset, longer, continues=name),
+        )
         for name, preset in PRESETS.items()
     ]
-    return same if quick else same + converged
+    return [same for same, _ in pairs] if quick else list(chain.from_iterable(pairs))
 
 
 def goal_of(rows: Sequence[Row]) -> float:
