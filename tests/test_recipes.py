@@ -227,33 +227,6 @@ def test_back_translations_are_of_sentences_that_the_model_was_sure_of(
     assert not any(part.startswith("average\n") for part in told)  # it stops before
 
 
-def test_the_best_candidate_is_chosen_by_both_directions(tmp_path) -> None:
-    scores = {"eine": {"Das ist gut.": -1.0, "Das ist ein Gut.": -0.9}, "zwei": {"Ja.": -0.5}}
-    found = [
-        {"text": text, "flags": [], "alternatives": [_candidate(*one) for one in each.items()]}
-        for text, each in scores.items()
-    ]
-    found.insert(1, {**found[1], "text": "bad", "flags": ["repetition"]})
-    (tmp_path / "found").write_text("\n".join(map(json.dumps, found)), "utf-8")
-    pairs = rerank(tmp_path / "found")
-    expected = [(german, text) for text, each in scores.items() for german in each]
-    assert [tuple(pair.split("\t")) for pair in pairs] == expected
-    for logs, best in (((-2, -9), "Das ist gut."), ((-2, -2), "Das ist ein Gut.")):
-        reverse = [{"log_prob": log} for log in (*logs, None)]
-        (tmp_path / "scores").write_text("\n".join(map(json.dumps, reverse)), "utf-8")
-        assert rerank(tmp_path / "found", tmp_path / "scores") == [f"eine\t{best}", "zwei\tJa."]
-
-
-def _candidate(text: str, score: float) -> dict[str, object]:
-    return {"translation": text, "score": score}
-
-
-def rerank(*files: Path) -> list[str]:
-    command = [sys.executable, str(RECIPES / "reranked.py"), *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
-    return done.stdout.splitlines()
-
-
 @pytest.mark.parametrize("name", PARSERS)
 def test_the_commands_of_a_parsing_recipe_score_dev_and_test_as_the_paper_does(
     name, tmp_path

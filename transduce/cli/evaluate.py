@@ -8,7 +8,15 @@ from pathlib import Path
 
 import click
 
-from transduce.cli.options import PATH, as_json, decoding, log, open_translator, searching
+from transduce.cli.options import (
+    PATH,
+    as_json,
+    decoding,
+    log,
+    open_translator,
+    reverse_option,
+    searching,
+)
 from transduce.errors import InputError
 
 FILE = click.Path(allow_dash=True)
@@ -20,6 +28,7 @@ FILE = click.Path(allow_dash=True)
 @click.option("--ref", "more", type=FILE, multiple=True, help="Another reference; may be repeated.")
 @decoding
 @searching
+@reverse_option
 @click.option("--translations", type=FILE, help="Score these translations instead of translating.")
 @click.option("--against", type=FILE, help="Another system's translations, or a model.")
 @click.option("--output", type=PATH, help="Save the translations here.")
@@ -43,6 +52,7 @@ def evaluate_command(
     beam: int,
     alpha: float,
     penalty: str,
+    reverse: str | None,
     batch_size: int,
     translations: str | None,
     against: str | None,
@@ -78,6 +88,8 @@ def evaluate_command(
             f"{translations} has translations already: leave out --model and --output, "
             "or --translations"
         )
+    if reverse is not None and (translations or beam == 1):
+        raise InputError("--reverse chooses among the translations of a beam of 2 or more")
     if card and not model:
         raise InputError("--card writes into a model directory: name it with --model")
     if language:
@@ -96,7 +108,7 @@ def evaluate_command(
     inputs = read_inputs(src, (ref, *more), translations, None if rival_model else against, log)
     load = partial(open_translator, engine=engine, device=device, compute=compute)
     used = " + ".join(model) if isinstance(model, tuple) else model or "en-de"
-    translator = None if translations else load(path or model)
+    translator = None if translations else load(path or model, reverse=reverse)
     rival = load(rival_model) if rival_model else None
 
     search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
@@ -138,7 +150,7 @@ def evaluate_command(
     if record:
         from transduce.evaluate.record import System, record_of, write_record
 
-        system = System(path, search) if path else None
+        system = System(path, search, reverse) if path else None
         facts = report.facts_of(evaluation)
         stem, today = record.stem, datetime.now(UTC).date()
         found = record_of(stem, title or stem, facts, src, (ref, *more), system, today)
@@ -146,7 +158,7 @@ def evaluate_command(
     if card and path:
         from transduce.evaluate.card import write_scores
 
-        write_scores(path, title or Path(ref).name, evaluation, search)
+        write_scores(path, title or Path(ref).name, evaluation, search, reverse)
     click.echo(report.to_json(evaluation) if as_json else report.render(evaluation))
 
 

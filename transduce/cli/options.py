@@ -78,6 +78,12 @@ models_option = click.option(
     callback=one_or_several,
     help=f"{MODEL}; several are an ensemble [default: en-de].",
 )
+reverse_option = click.option(
+    "--reverse",
+    metavar="MODEL",
+    help="A model that translates back, such as de-en: translations are chosen among those of the "
+    "beam by both models, which is better and slower.",
+)
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)
 batch_size = click.IntRange(1, LARGEST_BATCH)
@@ -90,7 +96,11 @@ def log(message: str) -> None:
 
 
 def open_translator(
-    model: Path | str | tuple[str, ...] | None, engine: str, device: str, compute: str
+    model: Path | str | tuple[str, ...] | None,
+    engine: str,
+    device: str,
+    compute: str,
+    reverse: str | None = None,
 ) -> "Translator":
     """The translator of a command; as the process is its own, torch may keep freed memory."""
     from transduce.errors import InputError
@@ -100,9 +110,10 @@ def open_translator(
     if isinstance(model, tuple):
         if engine == "ctranslate2" or compute not in ("auto", "float32"):
             raise InputError("an ensemble is decoded by torch in float32: leave out the engine")
-        translator = Translator.ensemble(model, device=device, log=log)
+        translator = Translator.ensemble(model, device=device, reverse=reverse, log=log)
     else:
-        translator = Translator.load(model, engine=engine, device=device, compute=compute, log=log)
+        runs = {"engine": engine, "device": device, "compute": compute}
+        translator = Translator.load(model, **runs, reverse=reverse, log=log)
     if translator.engine.name == "torch":
         keep_memory()
     return translator

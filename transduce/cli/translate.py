@@ -18,6 +18,7 @@ from transduce.cli.options import (
     decoding,
     log,
     open_translator,
+    reverse_option,
     sampling,
     searching,
 )
@@ -110,6 +111,7 @@ class TranslateCommand(click.Command):
     "--to", metavar="CODE", help="Target language of a bundled model [default: de, from English]."
 )
 @searching
+@reverse_option
 @click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
 @click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
 @sampling
@@ -148,6 +150,7 @@ def translate_command(
     beam: int,
     alpha: float,
     penalty: str,
+    reverse: str | None,
     n_best: int,
     sample: bool,
     temperature: float,
@@ -193,6 +196,8 @@ def translate_command(
             raise InputError(f"{option} {verb} a file: name it with --output")
     if not sample and (temperature != 1 or top_k or top_p != 1 or seed != 1):
         raise InputError("--temperature, --top-k, --top-p and --seed need --sample: add it")
+    if reverse is not None and (sample or beam == 1):
+        raise InputError("--reverse chooses among the translations of a beam of 2 or more")
     if n_best > beam and not sample:
         raise InputError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     if resume and n_best > 1 and not as_json:
@@ -236,10 +241,10 @@ def translate_command(
     with ExitStack() as stack:
         translator: Translator | RayTranslator
         if ray:
-            choice = ModelChoice(model, to, engine, device, compute)
+            choice = ModelChoice(model, to, engine, device, compute, reverse)
             translator = stack.enter_context(ray_translator(ray, choice, log))
         else:
-            translator = open_translator(chosen, engine, device, compute)
+            translator = open_translator(chosen, engine, device, compute, reverse)
         settings = {
             "model": translator.fingerprint,
             "engine": f"{translator.engine.name} {translator.engine.compute}",

@@ -10,24 +10,29 @@ from transduce.directory import read_json, sha256
 from transduce.evaluate.report import NAMES, Evaluation
 from transduce.log import plural
 from transduce.search import Search
+from transduce.train.inputs import model_name
 
 
-def write_scores(model: Path, title: str, evaluation: Evaluation, search: Search) -> None:
+def write_scores(
+    model: Path, title: str, evaluation: Evaluation, search: Search, reverse: str | None = None
+) -> None:
     """Writes the scores into card.md under this title; replaces earlier ones."""
     with atomic.directory(model) as aside:
         shutil.copytree(model, aside, dirs_exist_ok=True)
         card = aside / "card.md"
         card.write_text(
-            replaced(card.read_text("utf-8"), title, section(evaluation, search)), "utf-8"
+            replaced(card.read_text("utf-8"), title, section(evaluation, search, reverse)), "utf-8"
         )
         sums = {**read_json(aside, "checksums.json"), card.name: sha256(card)}
         (aside / "checksums.json").write_text(json.dumps(sums, indent=2) + "\n", "utf-8")
 
 
-def section(evaluation: Evaluation, search: Search) -> str:
+def section(evaluation: Evaluation, search: Search, reverse: str | None = None) -> str:
     """The scores as a Markdown list."""
     scores = evaluation.scores
     how = f"beam {search.beam}, α {search.alpha:g}, engine {evaluation.output.engine}"
+    if reverse:
+        how += f", chosen by {model_name(reverse)} too"
     lines = [f"{plural(scores.sentences, 'sentence')}, {how}:\n"]
     for key, name in NAMES.items():
         score = getattr(scores, key)

@@ -22,7 +22,7 @@ from transduce.errors import InputError
 from transduce.evaluate.output import write_text
 from transduce.search import Search
 from transduce.store import Store
-from transduce.train.inputs import read_inputs
+from transduce.train.inputs import model_name, read_inputs
 from transduce.train.run import Run, read_metrics
 
 PACKAGE = Path(transduce.__file__).parent
@@ -32,10 +32,11 @@ LIBRARIES = ("torch", "ctranslate2", "sentencepiece", "sacrebleu")
 
 @dataclass(frozen=True)
 class System:
-    """A model directory and its search settings."""
+    """A model directory, its search settings, and the name of the model of --reverse."""
 
     model: Path
     search: Search
+    reverse: str | None = None
 
 
 def record_of(
@@ -57,7 +58,7 @@ def record_of(
         "name": name,
         "title": title,
         "scores": scores_of(facts),
-        "search": search_of(system.search) if system else None,
+        "search": search_of(system) if system else None,
         **{key: facts[key] for key in RUNS},
         "model": model_of(system.model) if system else None,
         "data": data | (training_data(run) if run else {}),
@@ -82,8 +83,10 @@ def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
     return scores
 
 
-def search_of(search: Search) -> dict[str, object]:
-    return {"beam": search.beam, "alpha": search.alpha, "penalty": search.penalty}
+def search_of(system: System) -> dict[str, object]:
+    search, reverse = system.search, system.reverse and model_name(system.reverse)
+    found = {"beam": search.beam, "alpha": search.alpha, "penalty": search.penalty}
+    return found | ({"reverse": reverse} if reverse else {})
 
 
 def model_of(directory: Path) -> dict[str, object]:

@@ -66,7 +66,8 @@ def _cells(record: Record) -> dict[str, str]:
 def _search(search: Mapping[str, Any]) -> str:
     alpha = f"{search['alpha']:g}"
     penalty = {"average": f"score ÷ n^{alpha}", "none": "no penalty"}
-    return f"beam {search['beam']}, {penalty.get(search['penalty'], f'α {alpha}')}"
+    found = f"beam {search['beam']}, {penalty.get(search['penalty'], f'α {alpha}')}"
+    return found + (f", --reverse {search['reverse']}" if "reverse" in search else "")
 
 
 def replace_results(document: str, table: str) -> str:

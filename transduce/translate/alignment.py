@@ -3,11 +3,19 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import regex  # type: ignore[import-untyped]
 from jaxtyping import Float
+
+from transduce.engines import AligningEngine
+from transduce.tokenizer import TokenizerLike
+
+if TYPE_CHECKING:
+    from transduce.translate.join import Found
+    from transduce.translate.plan import Unit
 
 SPACE = "▁"
 LOOKAHEAD = 8  # characters that may be skipped, such as some that were encoded as bytes
@@ -34,6 +42,28 @@ class Link:
         """The same words in a text that has more characters before them."""
         (a, b), (c, d) = self.source, self.target
         return Link((a + source, b + source), (c + target, d + target), self.weight)
+
+
+def align_units(
+    found: "dict[Unit, Found]",
+    engine: AligningEngine,
+    tokenizer: TokenizerLike,
+    longest: int,
+    batch_size: int,
+) -> None:
+    """Adds the word alignments of the best translations where neither side is too long."""
+    best = {unit: result.hypotheses[0].tokens for unit, result in found.items()}
+    units = [unit for unit in found if max(len(unit.ids), len(best[unit])) <= longest]
+    sources, targets = [unit.ids for unit in units], [best[unit] for unit in units]
+    every = engine.alignment_weights(sources, targets, batch_size)
+    for unit, weights in zip(units, every, strict=True):
+        source = [tokenizer.vocabulary[i] for i in unit.ids]
+        target = [tokenizer.target_vocabulary[i] for i in best[unit]]
+        found[unit] = replace(
+            found[unit],
+            alignment=tuple(align_words(source, target, weights)),
+            links=tuple(link_words(unit.text, found[unit].texts[0], source, target, weights)),
+        )
 
 
 def words_of(text: str) -> list[Span]:

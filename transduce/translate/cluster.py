@@ -5,7 +5,7 @@ import socket
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,17 @@ class ModelChoice:
     engine: str = "auto"
     device: str = "auto"
     compute: str = "auto"
+    reverse: str | None = None
 
     def open(self) -> Translator:
         if isinstance(self.model, tuple):
-            return Translator.ensemble(self.model, device=self.device)
+            return Translator.ensemble(self.model, device=self.device, reverse=self.reverse)
         return Translator.load(
             model_path(self.model, self.to),
             engine=self.engine,
             device=self.device,
             compute=self.compute,
+            reverse=self.reverse,
         )
 
 
@@ -140,9 +142,10 @@ def ray_translator(address: str, choice: ModelChoice, log: Log = silent) -> Iter
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
     with optional("--ray"):
         import ray
-    if isinstance(choice.model, str) and Path(choice.model).exists():
-        absolute = str(Path(choice.model).absolute())
-        choice = ModelChoice(absolute, choice.to, choice.engine, choice.device, choice.compute)
+    for name in ("model", "reverse"):
+        given = getattr(choice, name)
+        if isinstance(given, str) and Path(given).exists():
+            choice = replace(choice, **{name: str(Path(given).absolute())})
     local = {"include_dashboard": False, "object_store_memory": MEMORY} if address == LOCAL else {}
     _require_listener(address)
     try:

@@ -14,7 +14,7 @@ from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
-from transduce.translate.alignment import align_words, link_words
+from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
 from transduce.translate.guards import flags_of, sureness
 from transduce.translate.insertion import insert_missing
@@ -24,6 +24,7 @@ from transduce.translate.lines import chunks, clean, listed
 from transduce.translate.names import keep_names
 from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
+from transduce.translate.reranking import all_candidates, check_reverse, rerank
 from transduce.translate.traits import UNKNOWN, Traits
 
 if TYPE_CHECKING:
@@ -54,14 +55,19 @@ class Translator:
         longest: int = LONGEST,
         traits: Traits = UNKNOWN,
         fingerprint: str = "",
+        reverse: "Translator | None" = None,
     ) -> None:
         """Sources over `max_length` tokens are split; pairs over `longest` are not scored.
 
-        `fingerprint` is the checksum of the weights.
+        `fingerprint` is the checksum of the weights. `reverse` translates back: the candidates
+        of a search are ranked by both.
         """
         self.tokenizer, self.engine = tokenizer, engine
         self.max_length, self.longest = min(max_length, longest), longest
-        self.traits, self.fingerprint = traits, fingerprint
+        self.traits, self.fingerprint, self.reverse = traits, fingerprint, reverse
+        if reverse:
+            check_reverse(traits, reverse.traits)
+            self.fingerprint += f" and, reverse, {reverse.fingerprint}"
 
     @classmethod
     def load(
@@ -71,28 +77,37 @@ class Translator:
         engine: str = "auto",
         device: str = "auto",
         compute: str = "auto",
+        reverse: Path | str | None = None,
         log: Log = silent,
     ) -> "Translator":
         """The translator of a model directory, of a run, or a bundled one, by default "en-de".
 
         `engine` is "auto", "ctranslate2" or "torch"; `device` "auto", "cpu" or "cuda"; `compute`
-        "auto", "int8", "float16" or "float32".
+        "auto", "int8", "float16" or "float32". `reverse` names a model that translates back, such
+        as "de-en": translations are chosen by both models, which is better and slower.
         """
+        runs = {"engine": engine, "device": device, "compute": compute}
         directory = ModelDirectory.open(model_path(model, log=log))
         directory.require_task("translation")
         config = directory.config
         return cls(
             directory.tokenizer,
-            open_engine(directory, engine=engine, device=device, compute=compute, log=log),
+            open_engine(directory, **runs, log=log),
             directory.description.max_length,
             config.max_positions - 1 if config.positions == "learned" else LONGEST,
             Traits.of(directory.description),
             directory.fingerprint,
+            None if reverse is None else cls.load(reverse, **runs, log=log),
         )
 
     @classmethod
     def ensemble(
-        cls, models: Sequence[Path | str], *, device: str = "auto", log: Log = silent
+        cls,
+        models: Sequence[Path | str],
+        *,
+        device: str = "auto",
+        reverse: Path | str | None = None,
+        log: Log = silent,
     ) -> "Translator":
         """Several models whose probabilities are averaged, by torch; they share a vocabulary."""
         from transduce.engines.ensemble import Ensemble, check_same_vocabulary
@@ -109,6 +124,7 @@ class Translator:
             min([*learned, LONGEST + 1]) - 1,
             Traits.of(directories[0].description),
             " + ".join(directory.fingerprint for directory in directories),
+            None if reverse is None else cls.load(reverse, device=device, log=log),
         )
 
     def __repr__(self) -> str:
@@ -234,8 +250,8 @@ class Translator:
         self._warn(found)
         if options.scores:
             self._rescore(found, options.batch_size)
-        if options.alignments:
-            self._align(found, options.batch_size)
+        if options.alignments and isinstance(self.engine, AligningEngine):
+            align_units(found, self.engine, self.tokenizer, self.longest, options.batch_size)
         return found
 
     def join(
@@ -267,6 +283,8 @@ class Translator:
         constrain = options.constraint or (lambda _: None)
         seeds = range(search.n_best) if search.sampling else (0,)
         one = replace(search, n_best=1) if search.sampling else search
+        if self.reverse:
+            one = all_candidates(search)
         requests = [
             Request(unit.ids, one, unit.prefix, constrain(unit.text), sample)
             for unit in units
@@ -275,6 +293,11 @@ class Translator:
         found = self.engine.search(requests, options.batch_size)
         each = len(seeds)
         ranked = [list(chain(*found[i : i + each])) for i in range(0, len(found), each)]
+        if self.reverse:
+            sources = [unit.text for unit in units]
+            texts = [[self.tokenizer.decode(h.tokens) for h in some] for some in ranked]
+            ranked = rerank(sources, ranked, texts, self.reverse.score, options.batch_size)
+            ranked = [some[: search.n_best] for some in ranked]
         return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
 
     def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
@@ -366,25 +389,6 @@ class Translator:
 
         assert isinstance(self.engine, Router | TorchEngine)
         return self.engine.torch_engine.model
-
-    def _align(self, found: dict[Unit, Found], batch_size: int) -> None:
-        """Adds word alignments if the engine has them, where neither side is too long."""
-        if not isinstance(self.engine, AligningEngine):
-            return
-        pairs = {unit: result.hypotheses[0].tokens for unit, result in found.items()}
-        fitting = [u for u, best in pairs.items() if max(len(u.ids), len(best)) <= self.longest]
-        targets = [pairs[unit] for unit in fitting]
-        sources = [unit.ids for unit in fitting]
-        weights = self.engine.alignment_weights(sources, targets, batch_size)
-        vocabularies = self.tokenizer.vocabulary, self.tokenizer.target_vocabulary
-        for unit, best, some in zip(fitting, targets, weights, strict=True):
-            source = [vocabularies[0][i] for i in unit.ids]
-            target = [vocabularies[1][i] for i in best]
-            found[unit] = replace(
-                found[unit],
-                alignment=tuple(align_words(source, target, some)),
-                links=tuple(link_words(unit.text, found[unit].texts[0], source, target, some)),
-            )
 
 
 def _rescored(hypothesis: Hypothesis, log_probs: tuple[float, ...] | None) -> Hypothesis:
