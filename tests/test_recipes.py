@@ -14,6 +14,7 @@ from transduce.cli.average import average_command
 from transduce.cli.evaluate import evaluate_command
 from transduce.cli.parse import parse_command
 from transduce.cli.train import train_command
+from transduce.cli.translate import translate_command
 from transduce.config import resolve
 from transduce.corpus.pair import Pair
 from transduce.directory import ModelDirectory
@@ -169,6 +170,13 @@ def test_the_recipe_of_a_direction_continues_from_the_first_english_german_model
         assert "train.seed=7" in chosen["overrides"]
         assert_direction(base, [*chosen["train"], chosen["valid"]], tmp_path)
     runs = [by_name[name] for name in names]
+    translations = [
+        translate_command.make_context("translate", part[1:]).params
+        for part in parts
+        if part[0] == "translate"
+    ]
+    judges = [Path(chosen["reverse"]) for chosen in translations if chosen["reverse"]]
+    assert judges == ([] if source == "en" else [out / "de-en-6" / "model"])
     chosen = average_command.make_context("average", average[1:]).params
     assert chosen["run"] == out / names[-1]
     assert chosen["note"].is_file()
