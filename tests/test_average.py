@@ -16,10 +16,17 @@ from safetensors.torch import load_file
 
 from transduce.cli import main
 from transduce.directory import ModelDirectory, sha256
+from transduce.tokenizer import Tokenizer
 
 
 def invoke(*args: str):
     return CliRunner().invoke(main, [*args])
+
+
+def write_checksums(folder: Path) -> None:
+    files = (file for file in folder.iterdir() if file.is_file() and file.stem != "checksums")
+    sums = {file.name: sha256(file) for file in files}
+    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +136,17 @@ def test_shares_of_other_models_are_mixed_in(run, tmp_path) -> None:
 
 
 def test_what_cannot_be_mixed_in_is_one_sentence(run, tmp_path) -> None:
-    shutil.copytree(run / "model", tmp_path / "model")
+    other = Path(shutil.copytree(run / "model", tmp_path / "other"))
+    text = (source.replace(" ", "") for source, _ in digits.pairs(300, seed=3))
+    size = ModelDirectory.open(other).config.vocab_size
+    Tokenizer.learn(text, size, other / "tokens.model")
+    write_checksums(other)
     for mixes, sentence in {
         ("model",): "--mix model: write MODEL:SHARE, such as RUN/from:0.3",
         ("model:1",): "the shares of --mix must be above 0 and less than 1 in all",
         ("a:0.5", "b:0.5"): "the shares of --mix must be above 0 and less than 1 in all",
         ("en-de:0.5",): "en-de cannot be mixed in: its network has another shape",
+        (f"{other}:0.5",): f"{other} cannot be mixed in: its vocabulary is another",
     }.items():
         words = [word for mix in mixes for word in ("--mix", mix)]
         done = invoke("average", str(run), *words)
@@ -165,8 +177,7 @@ def test_a_checkpoint_saved_on_a_signal_is_not_averaged(run) -> None:
     folder = checkpoint(run, 12)
     state = json.loads((folder / "state.json").read_text("utf-8"))
     (folder / "state.json").write_text(json.dumps({**state, "scheduled": False}), "utf-8")
-    sums = {f.name: sha256(f) for f in folder.iterdir() if f.name != "checksums.json"}
-    (folder / "checksums.json").write_text(json.dumps(sums), "utf-8")
+    write_checksums(folder)
     assert invoke("average", str(run), "--last", "2").exit_code == 0
     assert_equal(run / "model", mean(run, 8, 10))
 

@@ -9,10 +9,7 @@ from transduce.cli.options import PATH, at_least_one, log, require_writable
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from transduce.directory import DType
-    from transduce.train.run import Run
 
 
 @click.command("average", short_help="Average the last checkpoints of a run.")
@@ -56,6 +53,7 @@ def average_command(
     from transduce.model import build_network, count_parameters
     from transduce.train import state
     from transduce.train.inputs import model_name, read_inputs
+    from transduce.train.mixing import mixed, parse_shares, weights_of
     from transduce.train.prepare import in_blocks, reopen
     from transduce.train.processes import join
     from transduce.train.publish import described, publish
@@ -66,7 +64,7 @@ def average_command(
     if not run_dir.config.exists():
         raise ModelError(f"{run} is not a run: it has no config.toml")
     _check_replaceable(out)
-    shares = _shares(mixes)
+    shares = parse_shares(mixes)
     text = _read(note) if note else ""
     paths = state.usable(run_dir.checkpoints, last, log)
     if not paths:
@@ -84,7 +82,8 @@ def average_command(
     position, what = state.read_state(paths[-1])[0], described(paths)
     weights = state.average(paths)
     if shares:
-        weights = state.mixed(weights, [(_weights(run_dir, name), shares[name]) for name in shares])
+        others = [(weights_of(run_dir, name, log), share) for name, share in shares.items()]
+        weights = mixed(weights, others)
         parts = (f"{share:.0%} of {model_name(name)}" for name, share in shares.items())
         what = f"{what} with {' and '.join(parts)}"
     with join() as processes:
@@ -106,43 +105,6 @@ def average_command(
             text,
         )
     log(f"{out}: {what}; {count_parameters(network):,} parameters")
-
-
-def _shares(mixes: tuple[str, ...]) -> dict[str, float]:
-    """The models of --mix and their shares."""
-    from transduce.errors import InputError
-
-    shares = {}
-    for mix in mixes:
-        name, _, share = mix.rpartition(":")
-        try:
-            shares[name] = float(share)
-        except ValueError:
-            raise InputError(f"--mix {mix}: write MODEL:SHARE, such as RUN/from:0.3") from None
-    if not all(0 < share < 1 for share in shares.values()) or sum(shares.values()) >= 1:
-        raise InputError("the shares of --mix must be above 0 and less than 1 in all")
-    return shares
-
-
-def _weights(run: "Run", name: str) -> "dict[str, np.ndarray]":
-    """The weights of a model to mix in."""
-    from safetensors import safe_open
-
-    from transduce.directory import ModelDirectory
-    from transduce.errors import InputError
-    from transduce.model_names import model_path
-    from transduce.train.run import numbered
-
-    directory = ModelDirectory.open(model_path(name, log=log))
-    weights = dict(directory.weights())
-    with safe_open(numbered(run.checkpoints)[-1] / "model.safetensors", "pt") as file:
-        shapes = {key: tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
-    if shapes != {key: weight.shape for key, weight in weights.items()}:
-        raise InputError(f"{name} cannot be mixed in: its network has another shape")
-    theirs = directory.path / run.tokens.name  # an imported Marian model has other files
-    if run.tokens.exists() and theirs.exists() and theirs.read_bytes() != run.tokens.read_bytes():
-        raise InputError(f"{name} cannot be mixed in: its vocabulary is another")
-    return weights
 
 
 def _read(note: Path) -> str:

@@ -3,13 +3,12 @@
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
@@ -317,15 +316,3 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
         for name, weight in load_file(path / "model.safetensors").items():
             total[name] = total[name] + weight.double() if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}
-
-
-def mixed(
-    weights: Mapping[str, Tensor], others: Sequence[tuple[Mapping[str, np.ndarray], float]]
-) -> dict[str, Tensor]:
-    """The mean of these weights and those of other networks, which have the given shares."""
-    own = 1 - sum(share for _, share in others)
-    total = {name: own * weight.double() for name, weight in weights.items()}
-    for other, share in others:
-        for name in total:
-            total[name] += share * torch.from_numpy(other[name]).double()
-    return {name: weight.float() for name, weight in total.items()}
