@@ -169,7 +169,7 @@ def tables(steps: str) -> Callable[[options.Command], options.Command]:
 
 
 @paper_command.command("table2", cls=options.ManyFiles)
-@tables("[default: 3,000]; three times as many at most where training ends by validation")
+@tables("[default: 3,000]; twice as many at most where training ends by validation")
 def table2(**given: Any) -> None:
     """Table 2: BLEU and training cost, of the paper's models and of the networks trained here.
 
