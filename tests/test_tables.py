@@ -26,6 +26,7 @@ def row(name: str, bleu: float, perplexity: float = 5.0, **more):
     return {
         "name": name, "bleu": bleu, "perplexity": perplexity, "parameters": 2_605_056,
         "steps": 10, "seconds": 60.0, "target_tokens": 1000, "operations": 10**12,
+        "target_tokens_per_cpu_second": 100 / 60,
         "sentences_per_cpu_second": 9.0, "machine": {"cores": 2}, "curve": [], "settings": {},
         "data": {"train": [{"file": "train.en"}, {"file": "train.de"}]}, **more,
     }  # fmt: skip
@@ -96,7 +97,7 @@ def test_the_time_to_a_bleu_is_that_of_the_first_validation_that_reaches_it() ->
     slow = [{**point, "bleu": point["bleu"] / 2} for point in curve]
     rows = [row("Transformer", 20.0, curve=curve), row("recurrent", 10.0, curve=slow)]
     assert table2.goal_of(rows) == 10.0
-    assert table2.minutes_to(rows[0], 10.0) == 2
+    assert table2.minutes_to(rows[0], 10.0) == pytest.approx(2)
     assert table2.minutes_to(rows[1], 15.0) is None
     points = table2.points(rows)["Transformer"]
     assert points[-1] == (pytest.approx(0.3 * 10**12), 19.0)
@@ -243,6 +244,7 @@ def test_training_to_convergence_continues_the_run_of_the_same_network(
     assert (first["steps"], second["steps"]) == (2, 6)
     assert second["curve"][:2] == first["curve"]
     assert second["seconds"] > first["seconds"]
+    assert first["target_tokens_per_cpu_second"] > 0
 
 
 def test_table_2_trains_equal_networks_to_equal_tokens_and_then_to_convergence() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +11,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from transduce import atomic, machine
-from transduce.config import Config, resolve
+from transduce.batches import plan_epoch, target_tokens
+from transduce.config import Config, TrainConfig, resolve
 from transduce.errors import InputError
 from transduce.log import Log
+from transduce.model import Network
 from transduce.search import PAPER
+from transduce.store import Store
 from transduce.tasks.translation import corpus_bleu
 from transduce.train import state
 from transduce.train.inputs import Inputs
 from transduce.train.job import train_run
+from transduce.train.objective import Gradient
 from transduce.train.prepare import reopen
-from transduce.train.processes import StopSignal
-from transduce.train.run import Run, numbered, read_metrics
+from transduce.train.processes import Processes, StopSignal
+from transduce.train.run import Run, numbered, read_config, read_metrics
+from transduce.train.state import Learner
 from transduce.translate.options import TranslateOptions
 from transduce.translate.translator import Translator
 
+TIMED = 25  # training steps whose speed is measured
 Row = Mapping[str, Any]  # the results of an experiment, as in the JSON file
 
 
@@ -118,8 +127,9 @@ def measured(run: Run, test: tuple[Sequence[str], Sequence[str]]) -> dict[str, A
     began = time.process_time()
     found = translator.translate(sources, options)
     seconds = time.process_time() - began
+    network, data = _network(translator), reopen(run)
     return {
-        "parameters": sum(p.numel() for p in _network(translator).parameters()),
+        "parameters": sum(p.numel() for p in network.parameters()),
         "steps": position.step,
         "target_tokens": position.tokens,
         "operations": position.operations,
@@ -127,8 +137,28 @@ def measured(run: Run, test: tuple[Sequence[str], Sequence[str]]) -> dict[str, A
         "perplexity": final["perplexity"],
         "bleu": corpus_bleu(found, references),
         "sentences_per_cpu_second": len(sources) / seconds,
+        "target_tokens_per_cpu_second": training_speed(network, data.train, read_config(run).train),
         "curve": _curve(entries),
     }
+
+
+def training_speed(network: Network, store: Store, settings: TrainConfig) -> float:
+    """Target tokens per second of CPU time, the median of some training steps.
+
+    Unlike the seconds by the clock it hardly depends on what else the machine was doing. The
+    learning rate is 0, so that the network does not change.
+    """
+    learner = Learner(network, settings)
+    gradient = Gradient(network, settings, Processes(0, 1, torch.device("cpu")))
+    speeds = []
+    network.train()
+    for batch in plan_epoch(store.lengths, settings.tokens_per_batch, settings.seed, 0)[:TIMED]:
+        began = time.process_time()
+        gradient.of(store, batch)
+        learner.update(0.0)
+        speeds.append(target_tokens(store, batch) / (time.process_time() - began))
+    network.eval()
+    return statistics.median(speeds)
 
 
 def validation_text(run: Run, most: int) -> tuple[list[str], list[str]]:

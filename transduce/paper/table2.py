@@ -88,10 +88,15 @@ def goal_of(rows: Sequence[Row]) -> float:
     return min((max(_bleu(row), default=0.0) for row in rows), default=0.0)
 
 
+def minutes(row: Row, tokens: int) -> float:
+    """Minutes of CPU time to train on this number of target tokens."""
+    return float(tokens / row["target_tokens_per_cpu_second"] / 60)
+
+
 def minutes_to(row: Row, goal: float) -> float | None:
-    """Minutes of training until the validation BLEU first reaches a goal."""
-    reached = (p["seconds"] / 60 for p in row["curve"] if p.get("bleu", -1.0) >= goal)
-    return next(reached, None)
+    """Minutes of CPU time until the validation BLEU first reaches a goal."""
+    reached = (p["tokens"] for p in row["curve"] if p.get("bleu", -1.0) >= goal)
+    return next((minutes(row, tokens) for tokens in reached), None)
 
 
 def kind_of(row: Row) -> str:
@@ -163,19 +168,18 @@ def _networks(rows: Sequence[Row]) -> str:
             f"{row['parameters'] / 1e6:.2f}",
             f"{row['target_tokens'] / 1e6:.1f}",
             _power(row["operations"]),
-            f"{row['seconds'] / 60:,.0f}",
+            f"{minutes(row, row['target_tokens']):,.0f}",
             f"{row['bleu']:.2f}",
             f"{row['perplexity']:.2f}",
-            "–" if (minutes := minutes_to(row, goal)) is None else f"{minutes:,.0f}",
+            "–" if (needed := minutes_to(row, goal)) is None else f"{needed:,.0f}",
             f"{row['sentences_per_cpu_second']:,.0f}",
         )
         for row in ordered
     ]
-    cores = rows[0]["machine"]["cores"]
     files = " and ".join(item["file"] for item in rows[0]["data"]["train"])
     note = (
         f"trained on {files}; params and target tokens × 10⁶; FLOPs counted in matrix products; "
-        f"minutes on a machine of {cores} cores, and until the validation BLEU is {goal:.1f}; "
+        f"minutes of CPU time, in all and until the validation BLEU is {goal:.1f}; "
         "BLEU of the test set, beam 4; sentences per second of CPU time by torch"
     )
     return render_table("", headings, "<>>>>>>>>", cells) + f"\n{paragraph(note)}"
