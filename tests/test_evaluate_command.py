@@ -259,7 +259,8 @@ def test_files_that_are_not_aligned_are_an_error(system, files, tmp_path) -> Non
         (("-", "-"), "standard input can be read only once: give - for one file"),
         (
             (source, reference, "--translations", short, "--model", "m"),
-            f"{short} has translations already: leave out --model and --output, or --translations",
+            f"{short} has translations already: leave out --model, --reverse and --output, or "
+            "--translations",
         ),
     ]:
         assert refusal(*args) == f"transduce: {sentence}\n"

@@ -83,12 +83,12 @@ def evaluate_command(
     from transduce.model_names import is_model, model_path
     from transduce.search import Search
 
-    if translations and (model or output):
+    if translations and (model or output or reverse):
         raise InputError(
-            f"{translations} has translations already: leave out --model and --output, "
+            f"{translations} has translations already: leave out --model, --reverse and --output, "
             "or --translations"
         )
-    if reverse is not None and (translations or beam == 1):
+    if reverse is not None and beam == 1:
         raise InputError("--reverse chooses among the translations of a beam of 2 or more")
     if card and not model:
         raise InputError("--card writes into a model directory: name it with --model")
