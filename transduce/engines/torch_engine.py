@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -14,6 +15,7 @@ from transduce.model import Network
 from transduce.search import Hypothesis
 from transduce.search.beam import Candidates, beam_search, best
 from transduce.search.constraints import Constraint, no_repeat, prefix
+from transduce.search.coverage import rerank, reranks
 from transduce.search.sampling import sampled
 
 LARGEST_ATTENTION = 64 * 512**2  # scores of a head in one batch, but for a single long sentence
@@ -67,16 +69,29 @@ class TorchEngine:
         if config.positions == "learned":
             limits = [min(limit, config.max_positions - 1) for limit in limits]
         constraints = [constraints_of(request) for request in requests]
-        return beam_search(
+        found = beam_search(
             self.model.step,
             state,
             start,
             config.eos_id,
             limits,
-            search,
+            replace(search, n_best=search.beam) if reranks(search) else search,
             constraints if any(constraints) else None,
             sampled(search.sampling, [r.seed for r in requests]) if search.sampling else best,
             observe=observe,
+        )
+        if not reranks(search):
+            return found
+        return [
+            rerank(some, self._weights(request.source, some), search)[: search.n_best]
+            for request, some in zip(requests, found, strict=True)
+        ]
+
+    def _weights(
+        self, source: Ids, hypotheses: Sequence[Hypothesis]
+    ) -> list[Float[np.ndarray, "target source"]]:
+        return self.alignment_weights(
+            [source] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses]
         )
 
     @torch.inference_mode()
