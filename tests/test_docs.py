@@ -41,6 +41,28 @@ def test_every_symbol_and_test_of_the_map_exists(section, symbol, file, test) ->
     assert f"def {test}(" in (ROOT / "tests" / f"{file}.py").read_text("utf-8")
 
 
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of its headings, as GitHub forms them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.M)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_every_link_to_a_file_leads_to_one_and_to_a_heading_in_it(document) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", document.read_text("utf-8"))
+    for link in links:
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
 README = (ROOT / "README.md").read_text("utf-8")
 COMMANDS = re.findall(r"^(?:\$ )?(transduce .+?)(?: +#.*)?$", README, re.M)
 BLOCKS = re.findall(r"```python\n(.+?)```", README, re.S)
