@@ -82,6 +82,29 @@ def test_a_lost_name_is_restored_if_the_model_is_surer_with_a_familiar_one() -> 
     assert kept(ENGLISH, 1, -9.0, 30.0) == "Er heißt Kowenki."  # a single token is known
 
 
+@pytest.mark.parametrize(
+    ("name", "lost", "right"),
+    [
+        ("Glasgow", "Der Zug nach neun fährt ab.", "Der Zug nach Glasgow fährt ab."),
+        ("Glasgow", "Der Zug nach fährt ab.", "Der Zug nach Glasgow fährt ab."),
+        ("Glasgow", "Der Zug nach Glas fährt ab.", None),  # perhaps the name in German
+        ("Glasgow", "Der schnelle Zug nach neun fährt ab.", None),  # differs elsewhere too
+        ("Turkish", "Der Zug nach türkisch fährt ab.", None),  # not a name
+    ],
+)
+def test_a_name_that_became_words_without_a_capital_is_restored(name, lost, right) -> None:
+    unit = Unit(f"The train to {name} leaves.", (1,))
+    found = {unit: result(lost, -1.0)}
+    keep_names(
+        found,
+        ENGLISH,
+        lambda _: (1, 1),
+        lambda units: [result("Der Zug nach Boston fährt ab.", -1.5) for _ in units],
+        lambda _unit, _old, text: result(text, -1.0),
+    )
+    assert found[unit].texts[0] == (right or lost)
+
+
 def test_capitals_of_german_sources_mark_no_names() -> None:
     assert kept(Traits("de", "en"), 4, -9.0, 3.0) == "Er heißt Kowenki."
     assert kept(Traits(None, "de"), 4, -9.0, 3.0) == "Er heißt Kowenki."

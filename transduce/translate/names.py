@@ -18,6 +18,8 @@ CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not
 
 _WORD = r"\p{Lu}(?:['’]\p{Lu})?[\p{L}\p{M}]*(?:-\p{L}+)*"
 _NAME = regex.compile(rf"(?<=[\p{{Ll}}\d,;:] |(?:Mr|Mrs|Ms|Dr|St)\. ){_WORD}(?: {_WORD})*")
+# English adjectives with a capital, as in "the Greek embassy", which other languages write without
+_NATIONAL = regex.compile(r"(?:[aei]an|ish|ese|ch|eek|iss|ew|ic|i)$")
 _NOT_NAMES = frozenset({"I", "Mr", "Mrs", "Ms", "Miss", "Dr", "Sir", "God", "TV", "OK"})
 
 
@@ -74,6 +76,21 @@ class Familiar:
             output = place.sub(lambda m, n=name.text: n + _genitive(n, m[1], language), output)
         return output
 
+    def lost_from(self, translation: str, output: str) -> bool:
+        """Whether a translation of the source is the output, but has no names in their places.
+
+        >>> attempt = with_familiar_names("Go to Leeds!", names("Go to Leeds!"))[1]
+        >>> attempt.lost_from("Geh nach neun!", "Geh nach Boston!")
+        True
+        >>> attempt.lost_from("Geh nach Lied!", "Geh nach Boston!")  # perhaps a name
+        False
+        """
+        familiar = "|".join(name for name, _ in self.names)
+        parts = regex.split(rf"\s*(?<!\w)(?:{familiar})s?(?!\w)\s*", output)
+        small = r"\s*\P{Lu}*".join(map(regex.escape, parts))
+        national = any(_NATIONAL.search(name.text) for _, name in self.names)
+        return not national and regex.fullmatch(small, translation) is not None
+
 
 def with_familiar_names(source: str, lost: list[Name]) -> list[Familiar]:
     """Attempts to translate a source without the names that its translation lost."""
@@ -96,8 +113,9 @@ def keep_names(
     search: Callable[[list[Unit]], list[Found]],
     inserted: Callable[[Unit, Found, str], Found | None],
 ) -> None:
-    """Replaces translations that lost a name by ones that have it, where the model is surer.
+    """Replaces translations that lost a name by ones that have it, where that is certain.
 
+    It is if the model is surer of them, or if the lost name became words without a capital.
     `inserted` gives a result with another text, or None if that has faults.
     """
     if traits.source_language is None or traits.source_language in CAPITAL_NOUNS:
@@ -119,7 +137,8 @@ def keep_names(
     ):
         gain = result.hypotheses[0].log_prob - found[unit].hypotheses[0].log_prob
         text = attempt.restored(result.texts[0], traits.target_language)
-        if text and gain > surer and not result.flags and "inserted" not in found[unit].flags:
+        certain = gain > surer or attempt.lost_from(found[unit].texts[0], result.texts[0])
+        if text and certain and not result.flags and "inserted" not in found[unit].flags:
             found[unit] = inserted(unit, found[unit], text) or found[unit]
 
 
