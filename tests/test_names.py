@@ -105,6 +105,23 @@ def test_a_name_that_became_words_without_a_capital_is_restored(name, lost, righ
     assert found[unit].texts[0] == (right or lost)
 
 
+def test_of_two_lost_names_only_the_one_that_is_unknown_is_restored() -> None:
+    unit = Unit("Then Kowalski moved to Warsaw.", (1,))
+    found = {unit: result("Dann zog Kowenki nach Warschau.", -9.0)}
+    outputs = {
+        "Then Tom moved to Warsaw.": result("Dann zog Tom nach Warschau.", -3.5),
+        "Then Tom moved to Boston.": result("Dann zog Tom nach Boston.", -3.0),
+    }
+    keep_names(
+        found,
+        ENGLISH,
+        lambda word: (1,) * (4 if word == "Kowalski" else 2),
+        lambda units: [outputs.get(unit.text, result("", -99.0)) for unit in units],
+        lambda _unit, _old, text: result(text, -1.0),
+    )
+    assert found[unit].texts[0] == "Dann zog Kowalski nach Warschau."
+
+
 def test_capitals_of_german_sources_mark_no_names() -> None:
     assert kept(Traits("de", "en"), 4, -9.0, 3.0) == "Er heißt Kowenki."
     assert kept(Traits(None, "de"), 4, -9.0, 3.0) == "Er heißt Kowenki."

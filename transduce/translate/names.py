@@ -1,7 +1,8 @@
 """Keeps names that a model does not know: a familiar name is translated in their place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import regex  # type: ignore[import-untyped]
 
@@ -10,8 +11,8 @@ from transduce.translate.plan import Unit
 from transduce.translate.traits import Traits
 
 # A translation is replaced if the model is so much surer of the same sentence with familiar names:
-# this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the rarer it was
-# in training; a name that is a single token is known. docs/log.md says what this finds.
+# for each, this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the
+# rarer it was in training; a single token is known. docs/log.md says what this finds.
 SURER = 4.0
 FAMILIAR = (("Tom", "Boston", "Maria"), ("Boston", "Maria", "Tom"))  # one row is one attempt
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
@@ -92,7 +93,7 @@ class Familiar:
         return not national and regex.fullmatch(small, translation) is not None
 
 
-def with_familiar_names(source: str, lost: list[Name]) -> list[Familiar]:
+def with_familiar_names(source: str, lost: Sequence[Name]) -> list[Familiar]:
     """Attempts to translate a source without the names that its translation lost."""
     attempts = []
     for row in FAMILIAR:
@@ -115,7 +116,8 @@ def keep_names(
 ) -> None:
     """Replaces translations that lost a name by ones that have it, where that is certain.
 
-    It is if the model is surer of them, or if the lost name became words without a capital.
+    It is if the model is surer of them, or if the lost names became words without a capital. Of
+    several lost names, only some may be unknown: every selection of them is tried.
     `inserted` gives a result with another text, or None if that has faults.
     """
     if traits.source_language is None or traits.source_language in CAPITAL_NOUNS:
@@ -127,19 +129,32 @@ def keep_names(
         words = {name: name.lost(result.texts[0]) for name in names(unit.text)}
         lacking = {name: max([0, *(len(encode(w)) - 1 for w in words[name])]) for name in words}
         lost = [name for name in words if lacking[name]]
-        for attempt in with_familiar_names(unit.text, lost) if lost else []:
-            other = Unit(attempt.text, encode(attempt.text), unit.prefix)
-            waiting.append((unit, SURER / max(lacking.values()), attempt, other))
+        for some in _selections(lost):
+            surer = sum(SURER / lacking[name] for name in some)
+            for attempt in with_familiar_names(unit.text, some):
+                other = Unit(attempt.text, encode(attempt.text), unit.prefix)
+                waiting.append((unit, surer, attempt, other))
     again = search([other for *_, other in waiting]) if waiting else []
-    attempts = zip(waiting, again, strict=True)
-    for (unit, surer, attempt, _), result in sorted(
-        attempts, key=lambda one: -one[1].hypotheses[0].log_prob
-    ):
-        gain = result.hypotheses[0].log_prob - found[unit].hypotheses[0].log_prob
+    attempts = [
+        (unit, result.hypotheses[0].log_prob - surer, attempt, result)
+        for (unit, surer, attempt, _), result in zip(waiting, again, strict=True)
+    ]
+    for unit, log_prob, attempt, result in sorted(attempts, key=lambda one: -one[1]):
+        old = found[unit]
         text = attempt.restored(result.texts[0], traits.target_language)
-        certain = gain > surer or attempt.lost_from(found[unit].texts[0], result.texts[0])
-        if text and certain and not result.flags and "inserted" not in found[unit].flags:
-            found[unit] = inserted(unit, found[unit], text) or found[unit]
+        certain = log_prob > old.hypotheses[0].log_prob or attempt.lost_from(
+            old.texts[0], result.texts[0]
+        )
+        if text and certain and not result.flags and "inserted" not in old.flags:
+            found[unit] = inserted(unit, old, text) or old
+
+
+def _selections(lost: Sequence[Name]) -> list[list[Name]]:
+    """All selections of names, at least one; none if there are more than familiar names."""
+    if len(lost) > len(FAMILIAR[0]):
+        return []
+    sizes = range(1, len(lost) + 1)
+    return [list(some) for size in sizes for some in combinations(lost, size)]
 
 
 def _genitive(name: str, ending: str, language: str | None) -> str:
