@@ -36,7 +36,6 @@ class Reader:
     tokenizer: TokenizerLike
     max_length: int = MAX_LENGTH
     source_language: str = ""
-    search: Search = PAPER  # for translations
 
     @classmethod
     def load(cls, model: Path | str | None = None, log: Log = silent) -> "Reader":
@@ -49,14 +48,13 @@ class Reader:
             longest = min(longest, opened.config.max_positions - 1)
         language = opened.description.source_language or ""
         with optional("attention"):
-            search = replace(PAPER, coverage=opened.description.coverage)
-            return cls(opened.network(), opened.tokenizer, longest, language, search)
+            return cls(opened.network(), opened.tokenizer, longest, language)
 
     @property
     def is_language_model(self) -> bool:
         return self.network.config.kind == "lm"
 
-    def encode(self, text: str, target: str | None) -> tuple[Ids, Ids]:
+    def encode(self, text: str, target: str | None, search: Search = PAPER) -> tuple[Ids, Ids]:
         """The ids of a text and of its translation, the model's own if none is given.
 
         A language model reads the text as its target.
@@ -69,7 +67,7 @@ class Reader:
         if target is None:
             from transduce.engines.torch_engine import TorchEngine
 
-            ((best, *_),) = TorchEngine(self.network).search([Request(source, self.search)])
+            ((best, *_),) = TorchEngine(self.network).search([Request(source, search)])
             return source, best.tokens
         (written,) = self.tokenizer.encode_targets([clean(target)])
         return source, written

@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transduce.cli.options import (
-    LARGEST_COVERAGE,
-    PATH,
-    Number,
-    at_least_one,
-    log,
-    require_writable,
-)
+from transduce.cli.options import PATH, at_least_one, log, require_writable
 from transduce.errors import ModelError
 
 if TYPE_CHECKING:
@@ -41,11 +34,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="dtype of the stored weights; --stored is an alias.",
 )
-@click.option(
-    "--coverage",
-    type=Number(0, LARGEST_COVERAGE),
-    help="β of the coverage penalty that the model translates with, unless another is given.",
-)
 @click.option("--note", type=PATH, help="A text file to append to the model card.")
 def average_command(
     run: Path,
@@ -53,7 +41,6 @@ def average_command(
     mixes: tuple[str, ...],
     output: Path | None,
     dtype: "DType",
-    coverage: float | None,
     note: Path | None,
 ) -> None:
     """Average the weights of the last checkpoints of RUN and write a model directory.
@@ -116,7 +103,6 @@ def average_command(
             None,
             dtype,
             text,
-            coverage,
         )
     log(f"{out}: {what}; {count_parameters(network):,} parameters")
 

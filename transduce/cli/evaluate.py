@@ -11,7 +11,6 @@ import click
 from transduce.cli.options import (
     PATH,
     as_json,
-    coverage_option,
     decoding,
     log,
     open_translator,
@@ -29,7 +28,6 @@ FILE = click.Path(allow_dash=True)
 @click.option("--ref", "more", type=FILE, multiple=True, help="Another reference; may be repeated.")
 @decoding
 @searching
-@coverage_option
 @reverse_option
 @click.option("--translations", type=FILE, help="Score these translations instead of translating.")
 @click.option("--against", type=FILE, help="Another system's translations, or a model.")
@@ -54,7 +52,6 @@ def evaluate_command(
     beam: int,
     alpha: float,
     penalty: str,
-    coverage: float | None,
     reverse: str | None,
     batch_size: int,
     translations: str | None,
@@ -93,8 +90,6 @@ def evaluate_command(
         )
     if reverse is not None and beam == 1:
         raise InputError("--reverse chooses among the translations of a beam of 2 or more")
-    if coverage is not None and beam == 1:
-        raise InputError("--coverage chooses among the translations of a beam of 2 or more")
     if card and not model:
         raise InputError("--card writes into a model directory: name it with --model")
     if language:
@@ -116,7 +111,7 @@ def evaluate_command(
     translator = None if translations else load(path or model, reverse=reverse)
     rival = load(rival_model) if rival_model else None
 
-    search = Search(beam=beam, alpha=alpha, penalty=penalty, coverage=coverage)  # type: ignore[arg-type]
+    search = Search(beam=beam, alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     ours = SystemOutput(inputs.translations or [])
     if translator:
         with _counting("translating", len(inputs.sources)) as progress:
@@ -152,7 +147,6 @@ def evaluate_command(
     evaluation = report.Evaluation(
         system_name or str(translations), system_name, ours, scores, likelihood, comparison
     )
-    search = translator.resolved(search) if translator else search
     if record:
         from transduce.evaluate.record import System, record_of, write_record
 

@@ -103,8 +103,6 @@ def _print_model(directory: Path, as_json: bool) -> None:
     click.echo(render_table(paragraph(title), ("file", "bytes", "checksum"), "<><", sizes) + "\n")
     if model.description.weights:
         click.echo(paragraph(f"Weights: {model.description.weights}", rest="  ") + "\n")
-    if model.description.coverage:
-        click.echo(f"Translates with a coverage penalty, β = {model.description.coverage:g}\n")
     if codes := getattr(model.tokenizer, "languages", ()) if has_tokenizer(directory) else ():
         text = f"Begin each source with the code of the target language: {' '.join(codes)}"
         click.echo(paragraph(text, rest="  ") + "\n")

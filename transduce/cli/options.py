@@ -23,7 +23,7 @@ Command = Callable[..., Any]
 
 LARGEST_BEAM = 200
 LARGEST_BATCH = 4096  # sentences
-LARGEST_ALPHA = LARGEST_COVERAGE = 10.0
+LARGEST_ALPHA = 10.0
 JOINED = "\0"  # between the files of one option, which no argument contains
 
 
@@ -83,12 +83,6 @@ reverse_option = click.option(
     metavar="MODEL",
     help="A model that translates back, such as de-en: translations are chosen among those of the "
     "beam by both models, which is better and slower.",
-)
-coverage_option = click.option(
-    "--coverage",
-    type=Number(0, LARGEST_COVERAGE),
-    help="β of the coverage penalty: translations that leave a part of the source out are ranked "
-    "lower [default: the model's; 0, as in the paper, if it has none].",
 )
 at_least_one = click.IntRange(min=1)
 beam_width = click.IntRange(1, LARGEST_BEAM)

@@ -15,7 +15,6 @@ from transduce.cli.options import (
     NewFile,
     as_json,
     at_least_one,
-    coverage_option,
     decoding,
     log,
     open_translator,
@@ -112,7 +111,6 @@ class TranslateCommand(click.Command):
     "--to", metavar="CODE", help="Target language of a bundled model [default: de, from English]."
 )
 @searching
-@coverage_option
 @reverse_option
 @click.option("--n-best", type=at_least_one, default=1, help="Number of translations per line.")
 @click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
@@ -152,7 +150,6 @@ def translate_command(
     beam: int,
     alpha: float,
     penalty: str,
-    coverage: float | None,
     reverse: str | None,
     n_best: int,
     sample: bool,
@@ -201,8 +198,6 @@ def translate_command(
         raise InputError("--temperature, --top-k, --top-p and --seed need --sample: add it")
     if reverse is not None and (sample or beam == 1):
         raise InputError("--reverse chooses among the translations of a beam of 2 or more")
-    if coverage is not None and (sample or beam == 1):
-        raise InputError("--coverage chooses among the translations of a beam of 2 or more")
     if n_best > beam and not sample:
         raise InputError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     if resume and n_best > 1 and not as_json:
@@ -224,7 +219,6 @@ def translate_command(
             alpha=alpha,
             penalty=penalty,  # type: ignore[arg-type]
             n_best=n_best,
-            coverage=coverage,
             sampling=Sampling(temperature, top_k, top_p) if sample else None,
             seed=seed,
         ),
@@ -257,7 +251,6 @@ def translate_command(
             "--beam": str(beam),
             "--alpha": str(alpha),
             "--penalty": penalty,
-            "--coverage": "the model's" if coverage is None else str(coverage),
             "--n-best": str(n_best),
             "--sample": f"{temperature} {top_k} {top_p} {seed}" if sample else "off",
             "--prefix": repr(prefix),

@@ -31,7 +31,6 @@ class Description(Section):
     dtype: DType = "float32"
     sentences_per_line: Annotated[float, Field(ge=0)] | None = None  # of the training sources
     low_score: Annotated[float, Field(le=0)] | None = None  # log-probability per token, unusual
-    coverage: Annotated[float, Field(ge=0)] | None = None  # β of the coverage penalty; none: 0
     model: ModelConfig
 
     def to_json(self) -> dict[str, Any]:

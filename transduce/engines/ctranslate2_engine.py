@@ -14,15 +14,7 @@ from transduce.config import ModelConfig
 from transduce.engines import Ids, Request, by_search
 from transduce.errors import InputError
 from transduce.machine import cores
-from transduce.search import (
-    PAPER,
-    Hypothesis,
-    Sampling,
-    Search,
-    best_first,
-    length_penalty,
-)
-from transduce.search.coverage import rerank, reranks
+from transduce.search import PAPER, Hypothesis, Sampling, Search, length_penalty
 from transduce.shortlist import Shortlist
 from transduce.tokenizer import TokenizerLike
 
@@ -158,7 +150,7 @@ class CTranslate2Engine:
         ]
         for batch, results in waiting:
             for i, result in zip(batch, results, strict=True):
-                found[i] = self._ranked(result.result(), len(sources[i]), search)
+                found[i] = self._hypotheses(result.result(), search)[: search.n_best]
 
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], batch_size: int = 64
@@ -241,7 +233,6 @@ class CTranslate2Engine:
             use_vmap=size is not None,
             return_scores=True,
             return_end_token=True,
-            return_attention=reranks(search),
         )[: len(sources)]
 
     def _padded(self, length: int) -> int:
@@ -249,19 +240,8 @@ class CTranslate2Engine:
         rounded = -(-length // self.pad_to) * self.pad_to
         return rounded if rounded + PAPER.extra_length < self.longest else length
 
-    def _ranked(self, result: Any, source: int, search: Search) -> list[Hypothesis]:
-        """The n-best hypotheses by our length penalty and by coverage; `source` is a length."""
-        hypotheses = self._hypotheses(result, search)
-        if not reranks(search):
-            return best_first(hypotheses)[: search.n_best]
-        weights = [
-            np.array(attention, np.float32, ndmin=2)[: len(h.tokens), :source]
-            for h, attention in zip(hypotheses, result.attention, strict=True)
-        ]
-        return rerank(hypotheses, weights, search)[: search.n_best]
-
     def _hypotheses(self, result: Any, search: Search) -> list[Hypothesis]:
-        """CTranslate2's hypotheses in its order, with scores by our length penalty."""
+        """CTranslate2's hypotheses, reranked with our length penalty."""
         hypotheses = []
         exponent = _exponent(search)
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -271,7 +251,7 @@ class CTranslate2Engine:
             ids = tuple(self._ids[token] for token in (tokens[:-1] if ended else tokens))
             penalty = length_penalty(max(length, 1), search)
             hypotheses.append(Hypothesis(ids, log_prob, log_prob / penalty, ended))
-        return hypotheses
+        return sorted(hypotheses, key=lambda h: (not h.ended, -h.score))
 
     def _batches(
         self, sources: Sequence[Ids], group: Sequence[int], batch_size: int

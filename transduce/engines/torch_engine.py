@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -15,7 +14,6 @@ from transduce.model import Network
 from transduce.search import Hypothesis
 from transduce.search.beam import Candidates, beam_search, best
 from transduce.search.constraints import Constraint, no_repeat, prefix
-from transduce.search.coverage import rerank, reranks
 from transduce.search.sampling import sampled
 
 LARGEST_ATTENTION = 64 * 512**2  # scores of a head in one batch, but for a single long sentence
@@ -69,29 +67,16 @@ class TorchEngine:
         if config.positions == "learned":
             limits = [min(limit, config.max_positions - 1) for limit in limits]
         constraints = [constraints_of(request) for request in requests]
-        found = beam_search(
+        return beam_search(
             self.model.step,
             state,
             start,
             config.eos_id,
             limits,
-            replace(search, n_best=search.beam) if reranks(search) else search,
+            search,
             constraints if any(constraints) else None,
             sampled(search.sampling, [r.seed for r in requests]) if search.sampling else best,
             observe=observe,
-        )
-        if not reranks(search):
-            return found
-        return [
-            rerank(some, self._weights(request.source, some), search)[: search.n_best]
-            for request, some in zip(requests, found, strict=True)
-        ]
-
-    def _weights(
-        self, source: Ids, hypotheses: Sequence[Hypothesis]
-    ) -> list[Float[np.ndarray, "target source"]]:
-        return self.alignment_weights(
-            [source] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses]
         )
 
     @torch.inference_mode()

@@ -31,8 +31,6 @@ def section(evaluation: Evaluation, search: Search, reverse: str | None = None) 
     """The scores as a Markdown list."""
     scores = evaluation.scores
     how = f"beam {search.beam}, α {search.alpha:g}, engine {evaluation.output.engine}"
-    if search.coverage:
-        how += f", coverage {search.coverage:g}"
     if reverse:
         how += f", chosen by {model_name(reverse)} too"
     lines = [f"{plural(scores.sentences, 'sentence')}, {how}:\n"]

@@ -86,8 +86,7 @@ def scores_of(facts: Mapping[str, object]) -> dict[str, object]:
 def search_of(system: System) -> dict[str, object]:
     search, reverse = system.search, system.reverse and model_name(system.reverse)
     found = {"beam": search.beam, "alpha": search.alpha, "penalty": search.penalty}
-    others = {"coverage": search.coverage, "reverse": reverse}
-    return found | {name: value for name, value in others.items() if value}
+    return found | ({"reverse": reverse} if reverse else {})
 
 
 def model_of(directory: Path) -> dict[str, object]:

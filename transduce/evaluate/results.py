@@ -67,7 +67,6 @@ def _search(search: Mapping[str, Any]) -> str:
     alpha = f"{search['alpha']:g}"
     penalty = {"average": f"score ÷ n^{alpha}", "none": "no penalty"}
     found = f"beam {search['beam']}, {penalty.get(search['penalty'], f'α {alpha}')}"
-    found += f", coverage {search['coverage']:g}" if "coverage" in search else ""
     return found + (f", --reverse {search['reverse']}" if "reverse" in search else "")
 
 

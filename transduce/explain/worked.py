@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -16,7 +16,6 @@ from transduce.engines.torch_engine import TorchEngine
 from transduce.errors import InputError
 from transduce.model import Transformer, require_transformer
 from transduce.model.attention import Mask, MultiHeadAttention, causal_mask, local_mask
-from transduce.search import PAPER
 
 BOS, EOS = "<s>", "</s>"
 MOST_TOKENS = 256  # of a sentence
@@ -89,8 +88,7 @@ def of_model(directory: Path, text: str, target: str | None) -> Example:
     source = tokenizer.encode(text)
     _check_size(len(source))
     if target is None:
-        search = replace(PAPER, coverage=opened.description.coverage)
-        ((best, *_),) = TorchEngine(model).search([Request(source, search)])
+        ((best, *_),) = TorchEngine(model).search([Request(source)])
         written = list(best.tokens)
     else:
         (written,) = tokenizer.encode_targets([target])

@@ -1,6 +1,5 @@
 """Search settings (§6.1), hypotheses and the length penalty; without torch."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,8 +25,6 @@ class Search:
     extra_length: int = 50  # the maximum output length is the input length plus this
     n_best: int = 1
     no_repeat: int = 0  # n: no n-gram occurs twice; 0: no limit
-    # β of the coverage penalty, by which the hypotheses of the beam are reranked; None: the model's
-    coverage: float | None = None
     sampling: Sampling | None = None  # sample instead of searching; the beam is then 1
     seed: int = 1  # of sampling
 
@@ -45,7 +42,7 @@ class Hypothesis:
 
     tokens: tuple[int, ...]
     log_prob: float  # of the tokens, and of EOS if it ended
-    score: float  # log_prob ÷ length penalty + β · coverage, which search maximises
+    score: float  # log_prob ÷ length penalty, which search maximises
     ended: bool = True  # by EOS; False if cut at the length limit or if no token was allowed
     log_probs: tuple[float, ...] = ()  # of each token, if the engine provides them
 
@@ -58,8 +55,3 @@ def length_penalty(length: int, search: Search = PAPER) -> float:
     if search.penalty == "gnmt":
         return float(((5 + length) / 6) ** search.alpha)
     return float(length**search.alpha) if search.penalty == "average" else 1.0
-
-
-def best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """By score; those that were cut come after all that ended."""
-    return sorted(hypotheses, key=lambda h: (not h.ended, -h.score))

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.search import PAPER, Hypothesis, Search, best_first, length_penalty
+from transduce.search import PAPER, Hypothesis, Search, length_penalty
 from transduce.search.constraints import Constraint, Only
 
 S = TypeVar("S", bound="State")
@@ -201,7 +201,7 @@ def beam_search(
         newest = live.tokens[:, :, -1].flatten()
         if grammar is not None:
             grammar = grammar.after(rows, newest)
-    return [best_first(hypotheses)[: search.n_best] for hypotheses in found]
+    return [_ranked(hypotheses)[: search.n_best] for hypotheses in found]
 
 
 def _log_total(scores: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows 1"]:
@@ -232,6 +232,11 @@ def _undone(
         if sum(hypothesis.score >= bound for hypothesis in hypotheses) < search.n_best:
             kept.append(i)
     return kept
+
+
+def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    """Best first; those that were cut come after all that ended."""
+    return sorted(hypotheses, key=lambda h: (not h.ended, -h.score))
 
 
 def _constrained(

@@ -47,13 +47,11 @@ def publish(
     scores: ValidationScores | None = None,
     dtype: DType = "float32",
     note: str = "",
-    coverage: float | None = None,
 ) -> ValidationScores | None:
     """Writes a model directory, with the scores of the network on the validation data.
 
     `scores` are computed here, of the weights as they are stored, unless they are given or there is
     no data. `weights` describes how the weights were made, for the card; `note` is appended to it.
-    `coverage` is the weight of the coverage penalty when the model translates.
     """
     if data and scores is None:
         with _stored(network, dtype):
@@ -74,7 +72,6 @@ def publish(
             dtype=dtype,
             sentences_per_line=sentences_per_line(data) if data else None,
             low_score=scores.low_score if scores else None,
-            coverage=coverage,
             linearisation=config.data.linearisation if inputs.task.name == PARSING.name else None,
             **languages,
         )

@@ -36,7 +36,6 @@ def with_changes(
     beam: int | None = None,
     alpha: float | None = None,
     penalty: Penalty | None = None,
-    coverage: float | None = None,
     n_best: int | None = None,
     prefix: str | None = None,
     scores: bool | None = None,
@@ -47,10 +46,9 @@ def with_changes(
     for name, value in (("beam", beam), ("n_best", n_best), ("batch_size", batch_size)):
         if value is not None and value < 1:
             raise InputError(f"{name}={value} must be at least 1")
-    for name, number in (("alpha", alpha), ("coverage", coverage)):
-        if number is not None and not number >= 0:
-            raise InputError(f"{name}={number} must be at least 0")
-    of_search = _given(beam=beam, alpha=alpha, penalty=penalty, coverage=coverage, n_best=n_best)
+    if alpha is not None and not alpha >= 0:
+        raise InputError(f"alpha={alpha} must be at least 0")
+    of_search = _given(beam=beam, alpha=alpha, penalty=penalty, n_best=n_best)
     search = replace(options.search, **of_search)
     if search.n_best > search.beam and not search.sampling:
         raise InputError(

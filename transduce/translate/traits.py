@@ -19,7 +19,6 @@ class Traits:
     target_language: str | None = None
     sentences_per_line: float = 1.0  # of the training data; most corpora have single sentences
     low_score: float = LOW_SCORE  # the least `sureness` of a translation that is not flagged
-    coverage: float = 0.0  # β of the coverage penalty
 
     @classmethod
     def of(cls, description: Description) -> "Traits":
@@ -30,7 +29,6 @@ class Traits:
             description.target_language,
             1.0 if per_line is None else per_line,
             LOW_SCORE if low is None else low,
-            description.coverage or 0.0,
         )
 
     @property

@@ -12,7 +12,7 @@ from transduce.engines.router import Router, open_engine, torch_device
 from transduce.errors import optional
 from transduce.log import Log, silent
 from transduce.model_names import model_path
-from transduce.search import PAPER, Hypothesis, Penalty, Search
+from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
 from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
@@ -139,7 +139,6 @@ class Translator:
         beam: int | None = ...,
         alpha: float | None = ...,
         penalty: Penalty | None = ...,
-        coverage: float | None = ...,
         prefix: str | None = ...,
         batch_size: int | None = ...,
     ) -> str: ...
@@ -153,7 +152,6 @@ class Translator:
         beam: int | None = ...,
         alpha: float | None = ...,
         penalty: Penalty | None = ...,
-        coverage: float | None = ...,
         prefix: str | None = ...,
         batch_size: int | None = ...,
     ) -> list[str]: ...
@@ -166,25 +164,17 @@ class Translator:
         beam: int | None = None,
         alpha: float | None = None,
         penalty: Penalty | None = None,
-        coverage: float | None = None,
         prefix: str | None = None,
         batch_size: int | None = None,
     ) -> str | list[str]:
         """The translation of one text, or a list of those of several; of a blank text it is "".
 
         Keywords change `options`, whose defaults are the paper's search: `beam` 4 (1 is greedy),
-        `alpha` 0.6 and `penalty` "gnmt" for the length penalty. `coverage` is the weight of the
-        coverage penalty, by default the model's own. Every translation begins with `prefix`.
-        `batch_size`, 64 sentences, changes memory and speed only.
+        `alpha` 0.6 and `penalty` "gnmt" for the length penalty. Every translation begins with
+        `prefix`. `batch_size`, 64 sentences, changes memory and speed only.
         """
         options = with_changes(
-            options,
-            beam=beam,
-            alpha=alpha,
-            penalty=penalty,
-            coverage=coverage,
-            prefix=prefix,
-            batch_size=batch_size,
+            options, beam=beam, alpha=alpha, penalty=penalty, prefix=prefix, batch_size=batch_size
         )
         found = [result.translation for result in self.results(texts, options)]
         return found[0] if isinstance(texts, str) else found
@@ -197,7 +187,6 @@ class Translator:
         beam: int | None = None,
         alpha: float | None = None,
         penalty: Penalty | None = None,
-        coverage: float | None = None,
         n_best: int | None = None,
         prefix: str | None = None,
         scores: bool | None = None,
@@ -215,7 +204,6 @@ class Translator:
             beam=beam,
             alpha=alpha,
             penalty=penalty,
-            coverage=coverage,
             n_best=n_best,
             prefix=prefix,
             scores=scores,
@@ -234,7 +222,7 @@ class Translator:
         with optional("attention"):
             network = self._network
         if target is None:
-            ((best, *_),) = self.engine.search([Request(source, self.resolved(PAPER))])
+            ((best, *_),) = self.engine.search([Request(source)])
             return attention_of(network, self.tokenizer, source, best.tokens)
         (written,) = self.tokenizer.encode_targets([clean(target)])
         return attention_of(network, self.tokenizer, source, written)
@@ -294,9 +282,9 @@ class Translator:
     ) -> list[Found]:
         constrain = options.constraint or (lambda _: None)
         seeds = range(search.n_best) if search.sampling else (0,)
-        one = replace(self.resolved(search), n_best=1 if search.sampling else search.n_best)
+        one = replace(search, n_best=1) if search.sampling else search
         if self.reverse:
-            one = all_candidates(one)
+            one = all_candidates(search)
         requests = [
             Request(unit.ids, one, unit.prefix, constrain(unit.text), sample)
             for unit in units
@@ -311,12 +299,6 @@ class Translator:
             ranked = rerank(sources, ranked, texts, self.reverse.score, options.batch_size)
             ranked = [some[: search.n_best] for some in ranked]
         return [self._found(unit, rank) for unit, rank in zip(units, ranked, strict=True)]
-
-    def resolved(self, search: Search) -> Search:
-        """The search settings, with the model's own coverage penalty if none is given."""
-        if search.coverage is not None:
-            return search
-        return replace(search, coverage=self.traits.coverage)
 
     def _found(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> Found:
         texts = tuple(self.tokenizer.decode(h.tokens) for h in hypotheses)
