@@ -279,13 +279,14 @@ def test_table_2_prints_the_papers_rows_and_every_result(tmp_path) -> None:
     for one, name in zip(rows, ("transformer", "recurrent"), strict=True):
         (tmp_path / "table2" / f"{name}.json").write_text(json.dumps(one), "utf-8")
     record = {
-        "title": "Tatoeba", "scores": {"bleu": 44.2}, "machine": {"cores": 2},
+        "title": "Tatoeba", "scores": {"bleu": 44.2},
+        "machine": {"cores": 2, "cpu": "Intel(R) Xeon(R) Processor"},
         "training": {"seconds": 600.0, "operations": 994 * 10**12}, "model": {"parameters": 8e6},
     }  # fmt: skip
     (tmp_path / "tatoeba.json").write_text(json.dumps(record), "utf-8")
     page = run("table2", "--results", tmp_path, "--output", tmp_path / "t.svg")
     assert "recurrent" in page.stdout
-    assert re.search(r"Tatoeba +8\.0 +44\.20 +9\.9e14 +10 +2\n", page.stdout)
+    assert re.search(r"Tatoeba +8\.0 +44\.20 +9\.9e14 +10 +2 +Xeon\n", page.stdout)
     assert "BLEU against training cost" in (tmp_path / "t.svg").read_text("utf-8")
 
 

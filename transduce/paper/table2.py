@@ -1,5 +1,6 @@
 """Table 2: BLEU and training cost, of the paper's rows and of the networks trained here."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -132,7 +133,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
     """Every result of `transduce evaluate --record`."""
     if not records:
         return ""
-    headings = ("ours, results/", "params", "BLEU", "FLOPs", "minutes", "cores")
+    headings = ("ours, results/", "params", "BLEU", "FLOPs", "minutes", "cores", "of")
     cells = []
     for record in records:
         training, model = record.get("training") or {}, record.get("model") or {}
@@ -145,11 +146,20 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
                 _power(training.get("operations")),
                 f"{seconds / 60:,.0f}" if seconds else "",
                 str(record["machine"]["cores"]),
+                _processor(record["machine"]["cpu"]),
             )
         )
-    return render_table("", headings, "<>>>>>", cells) + (
+    return render_table("", headings, "<>>>>><", cells) + (
         "\nparams × 10⁶; BLEU by sacreBLEU; FLOPs counted in matrix products"
     )
+
+
+def _processor(cpu: str) -> str:
+    """
+    >>> _processor("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz")
+    'Xeon Gold 6148'
+    """
+    return re.sub(r"\((R|TM)\)|\b(Intel|AMD|Processor)\b|\bCPU\b.*", "", cpu).strip()
 
 
 def _networks(rows: Sequence[Row]) -> str:
