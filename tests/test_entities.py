@@ -10,6 +10,7 @@ from transduce.translate.entities import entities, localised, missing
 from transduce.translate.insertion import corrected, masked
 from transduce.translate.numerals import numeral_forms
 from transduce.translate.traits import Traits
+from transduce.translate.translator import Translator
 
 ENGLISH_GERMAN = Traits("en", "de")
 
@@ -36,6 +37,12 @@ def found(text) -> list[tuple[str, str]]:
         ("the 1st of 24 in the 1960s", [("number", "1"), ("number", "24"), ("number", "1960")]),
         ("He and/or she said no.", []),
         ("H2O is fine", []),
+        ("forty-two, or Three hundred and six",
+         [("number", "forty-two"), ("number", "Three hundred and six")]),
+        ("zweiundvierzig oder hundert und sechzig",
+         [("number", "zweiundvierzig"), ("number", "hundert und sechzig")]),
+        ("nineteen eighty-four, twenty thousand, the twenty-first, one of twelve", []),
+        ("vierzig Millionen, die Vierziger, der vierzigste, elf", []),
     ],
 )  # fmt: skip
 def test_entities_are_found_without_the_punctuation_after_them(text, expected) -> None:
@@ -60,6 +67,12 @@ def test_entities_are_found_without_the_punctuation_after_them(text, expected) -
         ("from 2019-2020", "von 2019 bis 2020"),
         ("Call +49 30 1234567.", "Rufen Sie +49 (30) 123-4567 an."),
         ("A 20% rise", "Ein Anstieg um 20 %"),
+        ("She is forty-two.", "Sie ist zweiundvierzig."),
+        ("She is forty-two.", "Sie ist 42."),
+        ("a hundred and one sheep", "hunderteins Schafe"),
+        ("a hundred sheep", "100 Schafe"),
+        ("at six p.m.", "um achtzehn Uhr"),
+        ("a twenty-year-old", "ein Zwanzigjähriger, zwanzig"),
     ],
 )
 def test_numbers_that_are_written_in_another_way_are_not_missing(english, german) -> None:
@@ -76,6 +89,8 @@ def test_numbers_that_are_written_in_another_way_are_not_missing(english, german
         ("At 7:45 in room 12", "Um 7:54 in Zimmer 12", ["7:45"]),
         ("See https://a.org/b", "Siehe https://a.org", ["https://a.org/b"]),
         ("I have 24 dogs.", "Ich habe vier Hunde.", ["24"]),
+        ("She is forty-two.", "Sie ist vierundvierzig.", ["forty-two"]),
+        ("In sixty years", "In sechs Jahren", ["sixty"]),
     ],
 )
 def test_what_did_not_survive_is_missing(source, output, lost) -> None:
@@ -135,6 +150,22 @@ def fixed(source, output) -> str | None:
 def test_one_wrong_number_is_replaced() -> None:
     assert fixed("There are 365 days.", "Es sind 35 Tage.") == "Es sind 365 Tage."
     assert fixed("It costs 1,250.50.", "Es kostet 12,5.") == "Es kostet 1.250,50."
+    assert fixed("I am forty-two.", "Ich bin vierundvierzig.") == "Ich bin zweiundvierzig."
+    assert fixed("Forty-two came.", "Vierundvierzig kamen.") == "Zweiundvierzig kamen."
+    assert fixed("I won 42 games.", "Ich gewann vierzig Spiele.") == "Ich gewann 42 Spiele."
+    assert fixed("six hundred and one dogs", "hundert und sechzig Hunde") == "601 Hunde"
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [("en-de", "There are {} books on the shelf."), ("de-en", "Wir haben {} Minuten gewartet.")],
+)
+def test_the_bundled_models_keep_numbers_in_words(model, sentence) -> None:
+    numbers = [13, 17, 21, 24, 36, 42, 48, 55, 67, 72, 80, 83, 99, 150, 365]
+    texts = [sentence.format(numeral_forms(model[:2], number)[0]) for number in numbers]
+    found = Translator.load(model).translate(texts)
+    kept = [not missing(text, one, model[3:]) for text, one in zip(texts, found, strict=True)]
+    assert sum(kept) >= len(numbers) - 1, found
 
 
 def test_nothing_is_replaced_where_it_is_not_certain_what() -> None:

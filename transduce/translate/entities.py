@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.numerals import LANGUAGES, month_forms, numeral_forms
+from transduce.translate.numerals import LANGUAGES, month_forms, numeral_forms, spelled_numbers
 
 _ENDINGS = "com|org|net|edu|gov|info|io|eu|uk|de|at|ch|fr|es|it|nl|pl"
 _FILES = "txt|pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|zip|gz|csv|json|html?|py|sh|mp[34]"
@@ -48,6 +48,7 @@ class Entity:
     text: str
     start: int
     hour: bool = False  # "p.m.", "Uhr" or the like follows: 7 may become 19, and 19 become 7
+    number: int | None = None  # the value, if it is written in words
 
     @property
     def end(self) -> int:
@@ -56,11 +57,13 @@ class Entity:
     @property
     def groups(self) -> list[str]:
         """Its groups of digits, without leading zeros."""
+        if self.number is not None:
+            return [str(self.number)]
         return [_number(digits) for digits in _DIGITS.findall(self.text)]
 
     @property
     def digits(self) -> str:
-        return _digits(self.text)
+        return _digits(self.text) if self.number is None else str(self.number)
 
 
 def entities(text: str) -> list[Entity]:
@@ -75,7 +78,10 @@ def entities(text: str) -> list[Entity]:
         shown = match[0].rstrip(_TRAILING) if kind == "address" else match[0]
         hour = kind != "address" and bool(_CLOCK.match(text, match.end()))
         found.append(Entity(kind, shown, match.start(), hour))
-    return found
+    for words, start, value in spelled_numbers(text):
+        hour = bool(_CLOCK.match(text, start + len(words)))
+        found.append(Entity("number", words, start, hour, value))
+    return sorted(found, key=lambda one: one.start)
 
 
 def missing(source: str, output: str, language: str | None = None) -> list[Entity]:
@@ -98,6 +104,11 @@ def stray(source: str, output: str, language: str | None) -> list[Entity]:
 
 def localised(entity: Entity, source_language: str | None, target_language: str | None) -> str:
     """The entity as written in the target language: 1,000.50 is 1.000,50 in German."""
+    if entity.number is not None:
+        words = (
+            numeral_forms(target_language, entity.number) if target_language in LANGUAGES else ()
+        )
+        return words[0] if words and entity.number < 100 else str(entity.number)
     languages = source_language, target_language
     for from_, to, form in ((_POINT, _COMMA, _POINTED), (_COMMA, _POINT, _COMMAED)):
         if (
@@ -113,8 +124,11 @@ def localised(entity: Entity, source_language: str | None, target_language: str 
 def _kept(one: Entity, output: str, language: str | None) -> bool:
     if one.kind == "address":
         return one.text.casefold() in output.casefold()
+    if one.number is not None and (language not in LANGUAGES or one.text in output):
+        return True
     spelled = _SPELLED.findall(output)
     groups = [_number(digits) for digits in _DIGITS.findall(output)]
+    groups += [str(value) for *_, value in spelled_numbers(output)]
     whole = {_digits(text) for text in spelled}
     if one.digits in whole or one.digits in groups or set(one.groups) <= set(groups):
         return True

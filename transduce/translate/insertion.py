@@ -29,6 +29,7 @@ _ADDRESS = regex.compile(r"[@/\\]|\.\w")  # not a code like A380
 SHORT = 32  # tokens that every model can translate
 
 _LETTER = regex.compile(r"\p{L}")
+_BEGINNING = regex.compile(r"(?:^|[.!?:]\s)[^\p{L}\d]*$")  # of a sentence
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Masked:
             parts = regex.split(rf"(?<![\w.,:])(?:{spellings})(?![\w:]|[.,]\d)", output)
             if len(parts) != 2:
                 return None
-            output = _localised(entity, traits).join(parts)
+            output = _following(parts[0], entity, traits).join(parts)
         return output if plausible(output) else None
 
 
@@ -111,13 +112,16 @@ def corrected(source: str, output: str, lost: Sequence[Entity], traits: Traits) 
 
     None if it is not certain what to replace.
     """
-    if not _LETTER.search(_without(source, entities(source))):
+    if not _LETTER.search(
+        _without(source, (one for one in entities(source) if one.number is None))
+    ):
         return source
     wrong = stray(source, output, traits.source_language)
     if len(lost) != 1 or len(wrong) != 1 or "address" in (lost[0].kind, wrong[0].kind):
         return None
     at = wrong[0]
-    fixed = output[: at.start] + _localised(lost[0], traits) + output[at.end :]
+    before = output[: at.start]
+    fixed = before + _following(before, lost[0], traits) + output[at.end :]
     lost = missing(source, fixed, traits.target_language)
     return None if lost or not plausible(fixed) else fixed
 
@@ -148,5 +152,8 @@ def _without(text: str, some: Iterable[Entity]) -> str:
     return text
 
 
-def _localised(entity: Entity, traits: Traits) -> str:
-    return localised(entity, traits.source_language, traits.target_language)
+def _following(before: str, entity: Entity, traits: Traits) -> str:
+    """An entity as it is written in the target language after this text; words may begin it."""
+    text = localised(entity, traits.source_language, traits.target_language)
+    begins = entity.number is not None and _BEGINNING.search(before)
+    return text[:1].upper() + text[1:] if begins else text

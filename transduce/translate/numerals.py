@@ -1,6 +1,9 @@
 """Number words and month names of English and German, to recognise "3" in "drei"."""
 
+from collections.abc import Iterator
 from functools import cache
+
+import regex  # type: ignore[import-untyped]
 
 _UNITS = {
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -21,7 +24,7 @@ _OTHERS = {
     "en": {
         0: "no |none", 1: "a |an |first|once|single", 2: "second|twice|both|pair|couple|two",
         3: "third|thrice", 5: "fifth", 8: "eighth", 9: "ninth", 12: "twelfth|dozen|noon|midnight",
-        15: "quarter", 30: "half", 45: "quarter", 24: "midnight",
+        15: "quarter", 30: "half", 45: "quarter", 24: "midnight", 100: "hundred",
     },
     "de": {
         0: "kein|mitternacht", 1: "erst", 2: "beid|paar|zwo", 3: "dritt", 7: "siebt",
@@ -34,6 +37,16 @@ _MONTHS = {
     "de": "jan feb mär apr mai jun jul aug sep okt nov dez",
 }
 LANGUAGES = frozenset(_UNITS)
+
+SPELLED = range(13, 1000)  # smaller ones have other meanings too, such as "one" and "elf"
+_WORDS = [*_UNITS["en"].split(), *_TENS["en"].split(), "hundred", *_POWERS["en"].values()]
+_ENGLISH = rf"(?:{'|'.join(_WORDS)})\b"
+_RUN = regex.compile(  # of English words, or a German word
+    rf"(?i)\b(?:a (?=hundred\b))?{_ENGLISH}(?:(?:[ -]|(?<=hundred) and ){_ENGLISH})*+"
+    r"(?![ -](?:first|second|third|\w+th)\b)"
+    r"|\b(?:\p{L}*hundert (?:und )?(?=\p{L}*(?:zig|ßig|zehn)\b))?\p{L}{7,}\b"
+    r"(?! (?:tausend|million|milliarde))"
+)
 
 
 @cache
@@ -60,6 +73,39 @@ def numeral_forms(language: str, number: int) -> tuple[str, ...]:
                     for e in ("", "e")
                 ]
     return tuple(forms)
+
+
+def spelled_numbers(text: str) -> Iterator[tuple[str, int, int]]:
+    """The numbers in words of a text, their positions and their values.
+
+    >>> list(spelled_numbers("A hundred and six, not zweiundvierzig or nineteen eighty."))
+    [('A hundred and six', 0, 106), ('zweiundvierzig', 23, 42)]
+    >>> list(spelled_numbers("Hundert und sechzig Menschen"))
+    [('Hundert und sechzig', 0, 160)]
+    """
+    for match in _RUN.finditer(text):
+        words = regex.sub("^a ", "one ", match[0].lower())
+        words = words.replace("-", " ").replace(" and ", " ")
+        value = _values().get(words) or _values().get(words.replace(" ", ""))
+        if value is not None:
+            yield match[0], match.start(), value
+
+
+@cache
+def _values() -> dict[str, int]:
+    """What the spellings of numbers mean, without hyphens and "and"."""
+    found = {}
+    for number in SPELLED:
+        german = _german(number)
+        short = german.removeprefix("ein") if german.startswith("einhundert") else german
+        for form in (_english(number).replace("-", " "), german, short):
+            found[form] = number
+            found[form.replace("dreißig", "dreissig")] = number
+            found[form.replace("hundert", "hundertund")] = number
+        for form in (german, short):
+            if form.endswith("hundertein"):
+                found[form + "s"] = number
+    return found
 
 
 def _german(number: int) -> str:

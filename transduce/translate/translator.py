@@ -17,6 +17,7 @@ from transduce.tokenizer import TokenizerLike
 from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
 from transduce.translate.guards import flags_of, sureness
+from transduce.translate.half_hours import keep_half_hours
 from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.language import other_language
@@ -339,6 +340,7 @@ class Translator:
                     lambda units: self._search(units, search, options),
                     self._inserted,
                 )
+            keep_half_hours(found, self.traits, self._inserted)
 
     def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
         """A result with another best translation; None if that has faults as well."""
