@@ -33,6 +33,8 @@ _SPELLED = regex.compile(r"\d+(?:[.,:'’\u00a0\u202f /–()+-]{1,2}\d+)*")  # d
 _DECIMAL = regex.compile(r".*[.,](?:\d\d?|\d{4,})")
 _CLOCK = regex.compile(r"\s*(?:[ap]\.?\s?m\b|uhr\b|o['’]clock\b)", regex.IGNORECASE)
 
+_POINTED_TIME = regex.compile(r"\d{1,2}\.\d{2}")  # 20.15 Uhr
+
 _POINT = frozenset({"en", "zh", "ja", "ko", "he", "th"})  # languages that write 1,000.50
 _COMMA = frozenset({"de", "fr", "es", "it", "nl", "pt", "pl", "ru", "cs", "da", "nb", "tr", "sv"})
 _POINTED = regex.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
@@ -77,6 +79,8 @@ def entities(text: str) -> list[Entity]:
         kind = next(k for k in ("address", "date", "time", "phone", "number") if match[k])
         shown = match[0].rstrip(_TRAILING) if kind == "address" else match[0]
         hour = kind != "address" and bool(_CLOCK.match(text, match.end()))
+        if hour and _POINTED_TIME.fullmatch(shown):
+            kind = "time"
         found.append(Entity(kind, shown, match.start(), hour))
     for words, start, value in spelled_numbers(text):
         hour = bool(_CLOCK.match(text, start + len(words)))

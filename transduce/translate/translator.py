@@ -14,10 +14,11 @@ from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
+from transduce.translate.afternoon import keep_afternoons
 from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
+from transduce.translate.clock import keep_times
 from transduce.translate.guards import flags_of, sureness
-from transduce.translate.half_hours import keep_half_hours
 from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.language import other_language
@@ -332,7 +333,7 @@ class Translator:
         """Copies what translations have lost from the source, if it is certain where to."""
         if options.insert and not options.constraint and self.traits.target_language:
             search = replace(options.search, n_best=1)
-            for keep in (insert_missing, keep_names):
+            for keep in (keep_times, insert_missing, keep_names):
                 keep(
                     found,
                     self.traits,
@@ -340,7 +341,7 @@ class Translator:
                     lambda units: self._search(units, search, options),
                     self._inserted,
                 )
-            keep_half_hours(found, self.traits, self._inserted)
+            keep_afternoons(found, self.traits, self._inserted)
 
     def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
         """A result with another best translation; None if that has faults as well."""
@@ -352,7 +353,8 @@ class Translator:
         if self._flags(unit, text, best):
             return None
         texts = (text, *old.texts[1:])
-        return Found((best, *old.hypotheses[1:]), texts, (*old.flags, "inserted"))
+        flags = dict.fromkeys((*old.flags, "inserted"))
+        return Found((best, *old.hypotheses[1:]), texts, tuple(flags))
 
     def _warn(self, found: dict[Unit, Found]) -> None:
         """Flags what another search cannot improve: the language of a source and a low score."""
