@@ -154,6 +154,8 @@ def test_one_wrong_number_is_replaced() -> None:
     assert fixed("Forty-two came.", "Vierundvierzig kamen.") == "Zweiundvierzig kamen."
     assert fixed("I won 42 games.", "Ich gewann vierzig Spiele.") == "Ich gewann 42 Spiele."
     assert fixed("six hundred and one dogs", "hundert und sechzig Hunde") == "601 Hunde"
+    assert fixed("Call 555-0199.", "Ruf 55-0199 an.") == "Ruf 555-0199 an."
+    assert fixed("Call 555-0199.", "Ruf 555-019 an.") == "Ruf 555-0199 an."
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ SENTENCES = ["I met {} yesterday.", "Do you know {}?", "Tom thinks that {} is ti
         ("We flew to New York, and Tom stayed.", ["New York", "Tom"]),
         ("He met Jean-Luc and Ann O'Hara.", ["Jean-Luc", "Ann O'Hara"]),
         ("Everyone knows that I can swim.", []),
+        ("He met the Bulgarian ambassador and an Egyptian.", ["Egyptian"]),
         ("What is it? Nothing. She left.", []),
         ("can I come with you, or is OK not enough?", []),
     ],

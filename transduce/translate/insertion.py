@@ -119,9 +119,10 @@ def corrected(source: str, output: str, lost: Sequence[Entity], traits: Traits) 
     wrong = stray(source, output, traits.source_language)
     if len(lost) != 1 or len(wrong) != 1 or "address" in (lost[0].kind, wrong[0].kind):
         return None
-    at = wrong[0]
-    before = output[: at.start]
-    fixed = before + _following(before, lost[0], traits) + output[at.end :]
+    before, after = output[: wrong[0].start], output[wrong[0].end :]
+    if lost[0].kind == "phone":  # of a telephone number, only a part may be wrong
+        before, after = regex.sub(r"[\d/-]*$", "", before), regex.sub(r"^[/-]?\d[\d/-]*", "", after)
+    fixed = before + _following(before, lost[0], traits) + after
     lost = missing(source, fixed, traits.target_language)
     return None if lost or not plausible(fixed) else fixed
 

@@ -21,6 +21,7 @@ _WORD = r"\p{Lu}(?:['’]\p{Lu})?[\p{L}\p{M}]*(?:-\p{L}+)*"
 _NAME = regex.compile(rf"(?<=[\p{{Ll}}\d,;:] |(?:Mr|Mrs|Ms|Dr|St)\. ){_WORD}(?: {_WORD})*")
 # English adjectives with a capital, as in "the Greek embassy", which other languages write without
 _NATIONAL = regex.compile(r"(?:[aei]an|ish|ese|ch|eek|iss|ew|ic|i)$")
+_ARTICLE = regex.compile(r"(?i)\b(?:the|an?) $")
 _NOT_NAMES = frozenset({"I", "Mr", "Mrs", "Ms", "Miss", "Dr", "Sir", "God", "TV", "OK"})
 
 
@@ -50,14 +51,17 @@ def names(text: str) -> list[Name]:
 
     >>> [name.text for name in names("Yesterday Dr Patel and I met Ann O'Hara in Leeds.")]
     ['Patel', "Ann O'Hara", 'Leeds']
+    >>> names("I know the Bulgarian ambassador.")  # an adjective
+    []
     """
     found = []
     for match in _NAME.finditer(text):
         start, words = match.start(), match[0].split(" ")
         while words and words[0] in _NOT_NAMES:
             start += len(words.pop(0)) + 1
-        if words and len(words[0]) > 1 and not _NOT_NAMES & set(words):
-            found.append(Name(" ".join(words), start))
+        name = Name(" ".join(words), start)
+        if len(name.text) > 1 and not _NOT_NAMES & set(words) and not _adjective(name, text):
+            found.append(name)
     return found
 
 
@@ -85,12 +89,21 @@ class Familiar:
         True
         >>> attempt.lost_from("Geh nach Lied!", "Geh nach Boston!")  # perhaps a name
         False
+
+        Nor is it a name there if the same word is a second time in the translation.
+
+        >>> sentence = "Go from Leeds to Rome!"
+        >>> attempt = with_familiar_names(sentence, names(sentence)[:1])[1]
+        >>> attempt.lost_from("Geh von Rom nach Rom!", "Geh von Boston nach Rom!")
+        True
         """
         familiar = "|".join(name for name, _ in self.names)
         parts = regex.split(rf"\s*(?<!\w)(?:{familiar})s?(?!\w)\s*", output)
-        small = r"\s*\P{Lu}*".join(map(regex.escape, parts))
-        national = any(_NATIONAL.search(name.text) for _, name in self.names)
-        return not national and regex.fullmatch(small, translation) is not None
+        places = regex.fullmatch(r"\s*(.*?)\s*".join(map(regex.escape, parts)), translation)
+        if places is None or any(_NATIONAL.search(name.text) for _, name in self.names):
+            return False
+        rest = regex.findall(r"\w+", " ".join(parts))
+        return all(place in rest or not regex.search(r"\p{Lu}", place) for place in places.groups())
 
 
 def with_familiar_names(source: str, lost: Sequence[Name]) -> list[Familiar]:
@@ -147,6 +160,15 @@ def keep_names(
         )
         if text and certain and not result.flags and "inserted" not in old.flags:
             found[unit] = inserted(unit, old, text) or old
+
+
+def _adjective(name: Name, text: str) -> bool:
+    """Whether it is the adjective of a nation, between an article and a noun."""
+    return bool(
+        _NATIONAL.search(name.text)
+        and _ARTICLE.search(text[: name.start])
+        and regex.match(r" \p{Ll}", text[name.end :])
+    )
 
 
 def _selections(lost: Sequence[Name]) -> list[list[Name]]:
