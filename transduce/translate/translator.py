@@ -18,6 +18,7 @@ from transduce.translate.afternoon import keep_afternoons
 from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
 from transduce.translate.clock import keep_times
+from transduce.translate.dates import keep_dates
 from transduce.translate.guards import flags_of, sureness
 from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
@@ -333,7 +334,7 @@ class Translator:
         """Copies what translations have lost from the source, if it is certain where to."""
         if options.insert and not options.constraint and self.traits.target_language:
             search = replace(options.search, n_best=1)
-            for keep in (keep_times, insert_missing, keep_names):
+            for keep in (keep_times, keep_dates, insert_missing, keep_names):
                 keep(
                     found,
                     self.traits,
