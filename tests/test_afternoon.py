@@ -2,7 +2,7 @@
 
 import pytest
 
-from transduce.translate.afternoon import in_english, in_german
+from transduce.translate.restore.afternoon import in_english, in_german
 from transduce.translate.translator import Translator
 
 

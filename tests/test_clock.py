@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.translate.clock import corrected, said, times, with_full_hours
+from transduce.translate.restore.clock import corrected, said, times, with_full_hours
 from transduce.translate.translator import Translator
 
 HOURS, MINUTES = st.integers(0, 11), st.integers(1, 59)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transduce.translate.dates import dates, with_date
+from transduce.translate.restore.dates import dates, without_date
 from transduce.translate.translator import Translator
 
 ENGLISH = [
@@ -38,13 +38,15 @@ def test_dates_after_a_day_of_the_week_are_found(text, language, found) -> None:
 
 
 def test_a_date_is_put_after_its_day_of_the_week() -> None:
-    (date,) = dates("The film is on Friday, March 21, 2025.", "en")
-    assert with_date(date, "Am Freitag!", "de") == "Am Freitag, dem 21. März 2025!"
-    assert with_date(date, "Er ist Freitag.", "de") == "Er ist Freitag, der 21. März 2025."
-    assert with_date(date, "Am Samstag.", "de") is None
-    assert with_date(date, "Freitag oder Freitag", "de") is None
-    (date,) = dates("Der Film läuft am Freitag, dem 21. März.", "de")
-    assert with_date(date, "The film is on Friday.", "en") == "The film is on Friday, March 21."
+    (film,) = without_date("The film is on Friday, March 21, 2025.", "en")
+    assert film.text == "The film is on Friday."
+    assert film.restored("Am Freitag!", "de") == "Am Freitag, dem 21. März 2025!"
+    assert film.restored("Er ist Freitag.", "de") == "Er ist Freitag, der 21. März 2025."
+    assert film.restored("Am Samstag.", "de") is None
+    assert film.restored("Freitag oder Freitag", "de") is None
+    (film,) = without_date("Der Film läuft am Freitag, dem 21. März.", "de")
+    assert film.restored("The film is on Friday.", "en") == "The film is on Friday, March 21."
+    assert not without_date("On Friday, March 21, or on Monday, May 5.", "en")
 
 
 @pytest.mark.parametrize(("model", "texts"), [("en-de", ENGLISH), ("de-en", GERMAN)])

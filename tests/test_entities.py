@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.translate.entities import entities, localised, missing
-from transduce.translate.insertion import corrected, masked
 from transduce.translate.numerals import numeral_forms
+from transduce.translate.restore.insertion import corrected, masked
 from transduce.translate.traits import Traits
 from transduce.translate.translator import Translator
 

@@ -4,8 +4,9 @@ import pytest
 
 from transduce.search import Hypothesis
 from transduce.translate.join import Found
-from transduce.translate.names import keep_names, names, with_familiar_names
 from transduce.translate.plan import Unit
+from transduce.translate.restore.names import keep_names, names, with_familiar_names
+from transduce.translate.restore.second import SecondSearch
 from transduce.translate.traits import Traits
 from transduce.translate.translator import Translator
 
@@ -67,11 +68,13 @@ def kept(traits: Traits, tokens: int, log_prob: float, surer: float) -> str:
         return result(text, log_prob)
 
     keep_names(
-        found,
-        traits,
-        lambda _: (1,) * tokens,
-        lambda units: [result("Er heißt Tom.", log_prob + surer) for _ in units],
-        inserted,
+        SecondSearch(
+            found,
+            traits,
+            lambda _: (1,) * tokens,
+            lambda units: [result("Er heißt Tom.", log_prob + surer) for _ in units],
+            inserted,
+        )
     )
     return found[unit].texts[0]
 
@@ -97,11 +100,13 @@ def test_a_name_that_became_words_without_a_capital_is_restored(name, lost, righ
     unit = Unit(f"The train to {name} leaves.", (1,))
     found = {unit: result(lost, -1.0)}
     keep_names(
-        found,
-        ENGLISH,
-        lambda _: (1, 1),
-        lambda units: [result("Der Zug nach Boston fährt ab.", -1.5) for _ in units],
-        lambda _unit, _old, text: result(text, -1.0),
+        SecondSearch(
+            found,
+            ENGLISH,
+            lambda _: (1, 1),
+            lambda units: [result("Der Zug nach Boston fährt ab.", -1.5) for _ in units],
+            lambda _unit, _old, text: result(text, -1.0),
+        )
     )
     assert found[unit].texts[0] == (right or lost)
 
@@ -114,11 +119,13 @@ def test_of_two_lost_names_only_the_one_that_is_unknown_is_restored() -> None:
         "Then Tom moved to Boston.": result("Dann zog Tom nach Boston.", -3.0),
     }
     keep_names(
-        found,
-        ENGLISH,
-        lambda word: (1,) * (4 if word == "Kowalski" else 2),
-        lambda units: [outputs.get(unit.text, result("", -99.0)) for unit in units],
-        lambda _unit, _old, text: result(text, -1.0),
+        SecondSearch(
+            found,
+            ENGLISH,
+            lambda word: (1,) * (4 if word == "Kowalski" else 2),
+            lambda units: [outputs.get(unit.text, result("", -99.0)) for unit in units],
+            lambda _unit, _old, text: result(text, -1.0),
+        )
     )
     assert found[unit].texts[0] == "Dann zog Kowalski nach Warschau."
 

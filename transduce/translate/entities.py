@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.numerals import LANGUAGES, month_forms, numeral_forms, spelled_numbers
+from transduce.translate.numerals import (
+    LANGUAGES,
+    month_forms,
+    numeral_forms,
+    spelled_numbers,
+)
 
 _ENDINGS = "com|org|net|edu|gov|info|io|eu|uk|de|at|ch|fr|es|it|nl|pl"
 _FILES = "txt|pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|zip|gz|csv|json|html?|py|sh|mp[34]"

@@ -14,20 +14,16 @@ from transduce.log import Log, silent
 from transduce.model_names import model_path
 from transduce.search import Hypothesis, Penalty, Search
 from transduce.tokenizer import TokenizerLike
-from transduce.translate.afternoon import keep_afternoons
 from transduce.translate.alignment import align_units
 from transduce.translate.attention import Attention, attention_of, encode_source
-from transduce.translate.clock import keep_times
-from transduce.translate.dates import keep_dates
 from transduce.translate.guards import flags_of, sureness
-from transduce.translate.insertion import insert_missing
 from transduce.translate.join import Found, Translation, join_units
 from transduce.translate.language import other_language
 from transduce.translate.lines import chunks, clean, listed
-from transduce.translate.names import keep_names
 from transduce.translate.options import DEFAULTS, TranslateOptions, with_changes
 from transduce.translate.plan import Plan, Unit, plan_texts
 from transduce.translate.reranking import all_candidates, check_reverse, rerank
+from transduce.translate.restore import SecondSearch, restore
 from transduce.translate.traits import UNKNOWN, Traits
 
 if TYPE_CHECKING:
@@ -334,15 +330,15 @@ class Translator:
         """Copies what translations have lost from the source, if it is certain where to."""
         if options.insert and not options.constraint and self.traits.target_language:
             search = replace(options.search, n_best=1)
-            for keep in (keep_times, keep_dates, insert_missing, keep_names):
-                keep(
+            restore(
+                SecondSearch(
                     found,
                     self.traits,
                     lambda text: tuple(self.tokenizer.encode(text)),
                     lambda units: self._search(units, search, options),
                     self._inserted,
                 )
-            keep_afternoons(found, self.traits, self._inserted)
+            )
 
     def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
         """A result with another best translation; None if that has faults as well."""

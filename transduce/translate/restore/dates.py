@@ -1,13 +1,10 @@
 """Dates after a day of the week: "on Tuesday, May 14" is "am Dienstag, dem 14. Mai"."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.join import Found
-from transduce.translate.plan import Unit
-from transduce.translate.traits import Traits
+from transduce.translate.restore.second import SecondSearch
 
 _WEEKDAYS = {
     "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
@@ -77,42 +74,42 @@ def dates(text: str, language: str) -> list[Date]:
     ]
 
 
-def with_date(date: Date, output: str, language: str) -> str | None:
-    """The translation of a text without its date, with it; None if it has no single place.
+@dataclass(frozen=True)
+class Undated:
+    """A source without its date."""
 
-    >>> (date,) = dates("See you on Friday, March 21.", "en")
-    >>> with_date(date, "Bis Freitag!", "de"), with_date(date, "Wir sehen uns am Freitag.", "de")
-    ('Bis Freitag, der 21. März!', 'Wir sehen uns am Freitag, dem 21. März.')
-    """
-    weekday = _WEEKDAYS[language][date.weekday]
-    parts = regex.split(rf"(?<=\b{weekday})(?!\w)", output)
-    return date.after(parts[0], language).join(parts) if len(parts) == 2 else None
+    text: str
+    date: Date
+
+    def restored(self, output: str, language: str) -> str | None:
+        """The output with the date after its day of the week; None if that has no single place.
+
+        >>> (one,) = without_date("See you on Friday, March 21.", "en")
+        >>> one.restored("Bis Freitag!", "de"), one.restored("Wir sehen uns am Freitag.", "de")
+        ('Bis Freitag, der 21. März!', 'Wir sehen uns am Freitag, dem 21. März.')
+        """
+        weekday = _WEEKDAYS[language][self.date.weekday]
+        parts = regex.split(rf"(?<=\b{weekday})(?!\w)", output)
+        return self.date.after(parts[0], language).join(parts) if len(parts) == 2 else None
 
 
-def keep_dates(
-    found: dict[Unit, Found],
-    traits: Traits,
-    encode: Callable[[str], tuple[int, ...]],
-    search: Callable[[list[Unit]], list[Found]],
-    inserted: Callable[[Unit, Found, str], Found | None],
-) -> None:
-    """Corrects dates after a day of the week in translations between English and German.
+def without_date(source: str, language: str) -> list[Undated]:
+    """The attempt to translate a source without its date; none if it has none, or several."""
+    found = dates(source, language)
+    return [Undated(source[: d.start] + source[d.end :], d) for d in found if len(found) == 1]
 
-    The sentence is translated without the date, which is then put after the day of the week.
-    `inserted` gives a result with another text, or None if that has faults.
-    """
-    source, target = traits.source_language, traits.target_language
+
+def keep_dates(second: SecondSearch) -> None:
+    """Corrects dates after a day of the week in translations between English and German."""
+    source, target = second.traits.source_language, second.traits.target_language
     if source not in _DATES or target not in _DATES:
         return
-    waiting: list[tuple[Unit, Date, Unit]] = []
-    for unit, result in found.items():
-        wanted = dates(unit.text, source)
-        there = [date.value for date in dates(result.texts[0], target)]
-        if len(wanted) == 1 and [wanted[0].value] != there:
-            text = unit.text[: wanted[0].start] + unit.text[wanted[0].end :]
-            waiting.append((unit, wanted[0], Unit(text, encode(text), unit.prefix)))
-    again = search([other for *_, other in waiting]) if waiting else []
-    for (unit, date, _), result in zip(waiting, again, strict=True):
-        output = None if result.flags else with_date(date, result.texts[0], target)
-        if output is not None:
-            found[unit] = inserted(unit, found[unit], output) or found[unit]
+    attempts = [
+        (unit, attempt)
+        for unit, result in second.found.items()
+        for attempt in without_date(unit.text, source)
+        if [date.value for date in dates(result.texts[0], target)] != [attempt.date.value]
+    ]
+    for unit, attempt, result in second.of(attempts):
+        if not result.flags:
+            second.replace(unit, attempt.restored(result.texts[0], target))

@@ -1,13 +1,9 @@
 """Hours after noon: "3:30 p.m." is "15:30 Uhr" in German, and "14 Uhr" is "2 p.m." in English."""
 
-from collections.abc import Callable
-
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.join import Found
 from transduce.translate.numerals import numeral_forms
-from transduce.translate.plan import Unit
-from transduce.translate.traits import Traits
+from transduce.translate.restore.second import SecondSearch
 
 _ENGLISH = regex.compile(
     r"(?i)(?<![\w.,:])(?P<hour>\d\d?)(?:[:.](?P<minute>\d\d))? ?(?P<half>[ap])\.? ?m\b\.?"
@@ -67,18 +63,11 @@ def in_english(output: str) -> str | None:
     return None if wanted == output else wanted
 
 
-def keep_afternoons(
-    found: dict[Unit, Found],
-    traits: Traits,
-    inserted: Callable[[Unit, Found, str], Found | None],
-) -> None:
+def keep_afternoons(second: SecondSearch) -> None:
     """Corrects hours after noon in translations between English and German."""
-    languages = traits.source_language, traits.target_language
-    for unit, result in found.items():
-        output, text = result.texts[0], None
+    languages = second.traits.source_language, second.traits.target_language
+    for unit, result in second.found.items():
         if languages == ("en", "de"):
-            text = in_german(unit.text, output)
+            second.replace(unit, in_german(unit.text, result.texts[0]), again=True)
         elif languages == ("de", "en"):
-            text = in_english(output)
-        if text is not None:
-            found[unit] = inserted(unit, result, text) or result
+            second.replace(unit, in_english(result.texts[0]), again=True)

@@ -1,14 +1,12 @@
 """Times of day in words: "half past eight" is "halb neun", "ten to nine" is "zehn vor neun"."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.join import Found
 from transduce.translate.numerals import numeral_forms
 from transduce.translate.plan import Unit
-from transduce.translate.traits import Traits
+from transduce.translate.restore.second import SecondSearch
 
 _HOURS = {
     language: [numeral_forms(language, hour)[0] for hour in range(1, 13)]
@@ -194,35 +192,22 @@ def with_full_hours(source: str, language: str) -> list[FullHours]:
     return attempts
 
 
-def keep_times(
-    found: dict[Unit, Found],
-    traits: Traits,
-    encode: Callable[[str], tuple[int, ...]],
-    search: Callable[[list[Unit]], list[Found]],
-    inserted: Callable[[Unit, Found, str], Found | None],
-) -> None:
-    """Corrects the times of day of translations between English and German.
-
-    `inserted` gives a result with another text, or None if that has faults.
-    """
-    source, target = traits.source_language, traits.target_language
+def keep_times(second: SecondSearch) -> None:
+    """Corrects the times of day of translations between English and German."""
+    source, target = second.traits.source_language, second.traits.target_language
     if source not in _TIMES or target not in _TIMES:
         return
-    waiting: list[tuple[Unit, FullHours, Unit]] = []
-    for unit, result in found.items():
+    attempts: list[tuple[Unit, FullHours]] = []
+    for unit, result in second.found.items():
         output = result.texts[0]
         text = corrected(unit.text, output, source, target)
         if text is not None:
-            found[unit] = inserted(unit, result, text) or result
+            second.replace(unit, text)
         elif len(times(unit.text, source)) != len(times(output, target)):
-            for attempt in with_full_hours(unit.text, source):
-                other = Unit(attempt.text, encode(attempt.text), unit.prefix)
-                waiting.append((unit, attempt, other))
-    again = search([other for *_, other in waiting]) if waiting else []
-    for (unit, attempt, _), result in zip(waiting, again, strict=True):
-        text = None if result.flags else attempt.restored(result.texts[0], target)
-        if text is not None and "inserted" not in found[unit].flags:
-            found[unit] = inserted(unit, found[unit], text) or found[unit]
+            attempts += [(unit, attempt) for attempt in with_full_hours(unit.text, source)]
+    for unit, attempt, result in second.of(attempts):
+        if not result.flags:
+            second.replace(unit, attempt.restored(result.texts[0], target))
 
 
 def _minutes(word: str, language: str) -> int:

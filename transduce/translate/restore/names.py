@@ -1,14 +1,13 @@
 """Keeps names that a model does not know: a familiar name is translated in their place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.join import Found
 from transduce.translate.plan import Unit
-from transduce.translate.traits import Traits
+from transduce.translate.restore.second import SecondSearch
 
 # A translation is replaced if the model is so much surer of the same sentence with familiar names:
 # for each, this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the
@@ -71,6 +70,7 @@ class Familiar:
 
     text: str
     names: tuple[tuple[str, Name], ...]
+    surer: float = 0.0  # the model must be of it, in nats
 
     def restored(self, output: str, language: str | None) -> str | None:
         """The output with the names of the source again; None if one has no single place."""
@@ -106,7 +106,7 @@ class Familiar:
         return all(place in rest or not regex.search(r"\p{Lu}", place) for place in places.groups())
 
 
-def with_familiar_names(source: str, lost: Sequence[Name]) -> list[Familiar]:
+def with_familiar_names(source: str, lost: Sequence[Name], surer: float = 0.0) -> list[Familiar]:
     """Attempts to translate a source without the names that its translation lost."""
     attempts = []
     for row in FAMILIAR:
@@ -116,50 +116,39 @@ def with_familiar_names(source: str, lost: Sequence[Name]) -> list[Familiar]:
         text = source
         for familiar, name in reversed(pairs):  # from the end, so that positions stay valid
             text = text[: name.start] + familiar + text[name.end :]
-        attempts.append(Familiar(text, pairs))
+        attempts.append(Familiar(text, pairs, surer))
     return attempts
 
 
-def keep_names(
-    found: dict[Unit, Found],
-    traits: Traits,
-    encode: Callable[[str], tuple[int, ...]],
-    search: Callable[[list[Unit]], list[Found]],
-    inserted: Callable[[Unit, Found, str], Found | None],
-) -> None:
+def keep_names(second: SecondSearch) -> None:
     """Replaces translations that lost a name by ones that have it, where that is certain.
 
     It is if the model is surer of them, or if the lost names became words without a capital. Of
     several lost names, only some may be unknown: every selection of them is tried.
-    `inserted` gives a result with another text, or None if that has faults.
     """
-    if traits.source_language is None or traits.source_language in CAPITAL_NOUNS:
+    language = second.traits.source_language
+    if language is None or language in CAPITAL_NOUNS:
         return
-    waiting: list[tuple[Unit, float, Familiar, Unit]] = []
-    for unit, result in found.items():
+    attempts: list[tuple[Unit, Familiar]] = []
+    for unit, result in second.found.items():
         if "inserted" in result.flags:
             continue
-        words = {name: name.lost(result.texts[0]) for name in names(unit.text)}
-        lacking = {name: max([0, *(len(encode(w)) - 1 for w in words[name])]) for name in words}
-        lost = [name for name in words if lacking[name]]
-        for some in _selections(lost):
-            surer = sum(SURER / lacking[name] for name in some)
-            for attempt in with_familiar_names(unit.text, some):
-                other = Unit(attempt.text, encode(attempt.text), unit.prefix)
-                waiting.append((unit, surer, attempt, other))
-    again = search([other for *_, other in waiting]) if waiting else []
-    attempts = [
-        (unit, result.hypotheses[0].log_prob - surer, attempt, result)
-        for (unit, surer, attempt, _), result in zip(waiting, again, strict=True)
-    ]
-    for unit, log_prob, attempt, result in sorted(attempts, key=lambda one: -one[1]):
-        old = found[unit]
-        text = attempt.restored(result.texts[0], traits.target_language)
-        certain = log_prob > old.hypotheses[0].log_prob or attempt.lost_from(
-            old.texts[0], result.texts[0]
-        )
-        if text and certain and not result.flags and "inserted" not in old.flags:
-            found[unit] = inserted(unit, old, text) or old
+        lost = {}
+        for name in names(unit.text):
+            merges = [len(second.encode(word)) - 1 for word in name.lost(result.texts[0])]
+            if max([0, *merges]):
+                lost[name] = SURER / max(merges)
+        for some in _selections(list(lost)):
+            surer = sum(lost[name] for name in some)
+            attempts += [(unit, one) for one in with_familiar_names(unit.text, some, surer)]
+    searched = second.of(attempts)
+    searched.sort(key=lambda one: one[1].surer - one[2].hypotheses[0].log_prob)
+    for unit, attempt, result in searched:
+        old = second.found[unit]
+        gain = result.hypotheses[0].log_prob - old.hypotheses[0].log_prob
+        certain = gain > attempt.surer or attempt.lost_from(old.texts[0], result.texts[0])
+        if certain and not result.flags:
+            second.replace(unit, attempt.restored(result.texts[0], second.traits.target_language))
 
 
 def _adjective(name: Name, text: str) -> bool:

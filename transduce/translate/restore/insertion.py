@@ -1,14 +1,14 @@
 """Puts numbers, addresses and the like that a translation lost into it, from the source."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
 from transduce.translate.entities import Entity, entities, localised, missing, stray
-from transduce.translate.join import Found
 from transduce.translate.numerals import LANGUAGES, numeral_forms
 from transduce.translate.plan import Unit
+from transduce.translate.restore.second import SecondSearch
 from transduce.translate.traits import Traits
 
 # What models copy well. Each row is one attempt; several entities take several columns.
@@ -50,43 +50,31 @@ class Masked:
         return output if plausible(output) else None
 
 
-def insert_missing(
-    found: dict[Unit, Found],
-    traits: Traits,
-    encode: Callable[[str], tuple[int, ...]],
-    search: Callable[[list[Unit]], list[Found]],
-    inserted: Callable[[Unit, Found, str], Found | None],
-) -> None:
-    """Replaces translations that are flagged "missing" by ones that have everything.
-
-    `inserted` gives a result with another text, or None if that is no better.
-    """
-    waiting: list[tuple[Unit, Masked, Unit]] = []
+def insert_missing(second: SecondSearch) -> None:
+    """Replaces translations that are flagged "missing" by ones that have everything."""
+    traits = second.traits
+    attempts: list[tuple[Unit, Masked]] = []
     last: list[tuple[Unit, Sequence[Entity]]] = []
-    for unit, result in found.items():
+    for unit, result in second.found.items():
         if "missing" not in result.flags or "repaired" in result.flags:
             continue
         lost = missing(unit.text, result.texts[0], traits.target_language)
-        text = corrected(unit.text, result.texts[0], lost, traits)
-        better = None if text is None else inserted(unit, result, text)
-        if better:
-            found[unit] = better
+        if second.replace(unit, corrected(unit.text, result.texts[0], lost, traits)):
             continue
         last.append((unit, lost))
-        for attempt in masked(unit.text, lost):
-            other = Unit(attempt.text, encode(attempt.text), unit.prefix)
-            if len(other.ids) <= max(len(unit.ids), SHORT):  # the model has limits
-                waiting.append((unit, attempt, other))
-    again = search([other for *_, other in waiting]) if waiting else []
-    attempts = zip(waiting, again, strict=True)
-    for (unit, attempt, _), result in sorted(attempts, key=lambda a: -a[1].hypotheses[0].score):
-        text = None if result.flags else attempt.filled(result.texts[0], traits)
-        if text is not None and "inserted" not in found[unit].flags:
-            found[unit] = inserted(unit, found[unit], text) or found[unit]
+        longest = max(len(unit.ids), SHORT)  # the model has limits
+        attempts += [
+            (unit, one)
+            for one in masked(unit.text, lost)
+            if len(second.encode(one.text)) <= longest
+        ]
+    searched = second.of(attempts)
+    searched.sort(key=lambda one: -one[2].hypotheses[0].score)
+    for unit, attempt, result in searched:
+        if not result.flags:
+            second.replace(unit, attempt.filled(result.texts[0], traits))
     for unit, several in last:
-        text = appended(found[unit].texts[0], several)
-        if text is not None and "inserted" not in found[unit].flags:
-            found[unit] = inserted(unit, found[unit], text) or found[unit]
+        second.replace(unit, appended(second.found[unit].texts[0], several))
 
 
 def masked(source: str, lost: Sequence[Entity]) -> list[Masked]:
