@@ -205,6 +205,21 @@ def test_score_prints_the_score_that_translate_prints(tmp_path) -> None:
     )
 
 
+def test_score_reads_files_that_have_both_sides(directory, tmp_path) -> None:
+    some = list(pairs(20))
+    files = [
+        write(tmp_path / name, side)
+        for name, side in zip("ab", zip(*some, strict=True), strict=True)
+    ]
+    tsv = write(tmp_path / "pairs.tsv", ["\t".join(pair) for pair in some])
+    keys = ("text", "translation")  # as `translate --json` writes them
+    lines = [json.dumps(dict(zip(keys, pair, strict=True))) for pair in some]
+    expected = run("score", *files, "--model", directory)
+    assert run("score", tsv, "--model", directory) == expected
+    jsonl = write(tmp_path / "pairs.jsonl", lines)
+    assert run("score", jsonl, "--model", directory) == expected
+
+
 def test_score_gives_a_line_of_any_length_its_score(directory, tmp_path) -> None:
     sources, targets = long_pairs()
     files = [write(tmp_path / "a", sources), write(tmp_path / "b", targets)]

@@ -41,8 +41,8 @@ def score_command(
     header: bool | None,
     as_json: bool,
 ) -> None:
-    """Score each line of TGT as the translation of the same line of SRC, or, with a language model,
-    each line of SRC alone.
+    """Score each line of TGT as the translation of the same line of SRC, or the pairs of SRC alone,
+    FILE.tsv or FILE.jsonl, or, with a language model, the lines of SRC alone.
 
     Prints four columns, separated by tabs: log_prob, the sum of the tokens' log-probabilities, EOS
     included; per_token, their mean; perplexity; and score, which search uses, the sum divided by
@@ -50,15 +50,15 @@ def score_command(
     the probability of each of the tokens given the source and the tokens before it, that of EOS
     last. For a line too long for the model it prints nan, or in JSON null and the flag "length".
     """
-    from transduce.corpus.reading import read_pairs
+    from transduce.corpus.reading import format_by_name, read_pairs
     from transduce.search import Search
     from transduce.translate.lines import chunks
     from transduce.translate.translator import CHUNK
 
-    if tgt is None:
+    if tgt is None and not format_by_name(src):
         _score_text(src, model, device, Search(alpha=alpha, penalty=penalty), as_json)  # type: ignore[arg-type]
         return
-    pairs = read_pairs([str(src)], [str(tgt)], log=log)
+    pairs = read_pairs([str(src)], [str(tgt)] if tgt else [], log=log)
     translator = open_translator(model, engine, device, compute)
     search = Search(alpha=alpha, penalty=penalty)  # type: ignore[arg-type]
     total, count, unscored = 0.0, 0, 0
@@ -86,7 +86,10 @@ def _score_text(
     from transduce.generate import TextGenerator
 
     if not isinstance(model, str):
-        raise InputError("one file is scored by a language model: name it with --model, or add TGT")
+        raise InputError(
+            "one file is scored by a language model: name it with --model, or add TGT, "
+            "or give a file with both sides, FILE.tsv or FILE.jsonl"
+        )
     generator = TextGenerator.load(model, engine="torch", device=device, log=log)
     with TextFile(str(file)) as stream:
         lines = list(stream)

@@ -220,7 +220,7 @@ def _unequal(sources: TextFile, targets: TextFile) -> InputError:
 
 def _both_sides(file: File, format: Format | None, log: Log) -> Iterator[Pair]:
     with TextFile(file) as lines:
-        format = format or _format_by_name(file)
+        format = format or format_by_name(file)
         for line in lines:
             format = format or ("jsonl" if line.startswith("{") else "tsv")
             pair = _json_pair(line, lines) if format == "jsonl" else _tsv_pair(line, lines)
@@ -229,7 +229,8 @@ def _both_sides(file: File, format: Format | None, log: Log) -> Iterator[Pair]:
         lines.report(log)
 
 
-def _format_by_name(file: File) -> Format | None:
+def format_by_name(file: File) -> Format | None:
+    """The format of a file that has both sides; None if its name does not tell."""
     name = str(file).removesuffix(".gz").removesuffix(".xz")
     return SUFFIXES.get(Path(name).suffix)
 
