@@ -199,11 +199,13 @@ def keep_times(second: SecondSearch) -> None:
         return
     attempts: list[tuple[Unit, FullHours]] = []
     for unit, result in second.found.items():
-        output = result.texts[0]
+        wanted, output = times(unit.text, source), result.texts[0]
+        if not wanted:
+            continue
         text = corrected(unit.text, output, source, target)
         if text is not None:
             second.replace(unit, text)
-        elif len(times(unit.text, source)) != len(times(output, target)):
+        elif len(wanted) != len(times(output, target)):
             attempts += [(unit, attempt) for attempt in with_full_hours(unit.text, source)]
     for unit, attempt, result in second.of(attempts):
         if not result.flags:
