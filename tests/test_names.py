@@ -64,7 +64,7 @@ def kept(traits: Traits, tokens: int, log_prob: float, surer: float) -> str:
     unit = Unit("He is called Kowalski.", (1,))
     found = {unit: result("Er heißt Kowenki.", log_prob)}
 
-    def inserted(_unit: Unit, _old: Found, text: str) -> Found:
+    def changed(_unit: Unit, _old: Found, text: str, _flag: str) -> Found:
         return result(text, log_prob)
 
     keep_names(
@@ -73,7 +73,7 @@ def kept(traits: Traits, tokens: int, log_prob: float, surer: float) -> str:
             traits,
             lambda _: (1,) * tokens,
             lambda units: [result("Er heißt Tom.", log_prob + surer) for _ in units],
-            inserted,
+            changed,
         )
     )
     return found[unit].texts[0]
@@ -105,7 +105,7 @@ def test_a_name_that_became_words_without_a_capital_is_restored(name, lost, righ
             ENGLISH,
             lambda _: (1, 1),
             lambda units: [result("Der Zug nach Boston fährt ab.", -1.5) for _ in units],
-            lambda _unit, _old, text: result(text, -1.0),
+            lambda _unit, _old, text, _flag: result(text, -1.0),
         )
     )
     assert found[unit].texts[0] == (right or lost)
@@ -124,7 +124,7 @@ def test_of_two_lost_names_only_the_one_that_is_unknown_is_restored() -> None:
             ENGLISH,
             lambda word: (1,) * (4 if word == "Kowalski" else 2),
             lambda units: [outputs.get(unit.text, result("", -99.0)) for unit in units],
-            lambda _unit, _old, text: result(text, -1.0),
+            lambda _unit, _old, text, _flag: result(text, -1.0),
         )
     )
     assert found[unit].texts[0] == "Dann zog Kowalski nach Warschau."

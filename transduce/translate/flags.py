@@ -13,6 +13,6 @@ FLAGS = {
     "language": "the source does not look like the language that the model translates",
     "low-score": "the model is unusually unsure of it, for its length",
     "capitals": "the source was in capitals, and was translated in ordinary case",
-    "split": "a sentence was too long for the model and was translated in pieces",
+    "split": "a sentence was translated in pieces: it was too long, or has direct speech",
     "no-text": 'a JSON object without a "text" to translate',
 }

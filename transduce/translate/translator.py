@@ -336,11 +336,11 @@ class Translator:
                     self.traits,
                     lambda text: tuple(self.tokenizer.encode(text)),
                     lambda units: self._search(units, search, options),
-                    self._inserted,
+                    self._changed,
                 )
             )
 
-    def _inserted(self, unit: Unit, old: Found, text: str) -> Found | None:
+    def _changed(self, unit: Unit, old: Found, text: str, flag: str) -> Found | None:
         """A result with another best translation; None if that has faults as well."""
         (tokens,) = self.tokenizer.encode_targets([text])
         (log_probs,) = self._score_ids([unit.ids], [tokens], 1)
@@ -350,7 +350,7 @@ class Translator:
         if self._flags(unit, text, best):
             return None
         texts = (text, *old.texts[1:])
-        flags = dict.fromkeys((*old.flags, "inserted"))
+        flags = dict.fromkeys((*old.flags, flag))
         return Found((best, *old.hypotheses[1:]), texts, tuple(flags))
 
     def _warn(self, found: dict[Unit, Found]) -> None:
@@ -361,7 +361,7 @@ class Translator:
                 flags.append("language")
             best = result.hypotheses[0]
             sure = sureness(best.log_prob, len(best.tokens) + best.ended)
-            if "inserted" not in flags and sure < self.traits.low_score:
+            if not {"inserted", "split"} & set(flags) and sure < self.traits.low_score:
                 flags.append("low-score")
             if flags != list(result.flags):
                 found[unit] = replace(result, flags=tuple(flags))

@@ -28,7 +28,7 @@ const FLAGS = {
   language: "The source does not look like the language that the model translates.",
   "low-score": "The model is unusually unsure of this translation.",
   capitals: "The source was in capitals; it was translated in ordinary case and set in capitals again.",
-  split: "A sentence was too long for the model and was translated in pieces.",
+  split: "A sentence was translated in pieces: it was too long, or has direct speech.",
   "no-text": "There was no text to translate.",
 };
 const GOOD = ["repaired", "inserted", "capitals", "split"];

@@ -28,28 +28,33 @@ class SecondSearch:
     traits: Traits
     encode: Callable[[str], tuple[int, ...]]
     search: Callable[[list[Unit]], list[Found]]
-    inserted: Callable[[Unit, Found, str], Found | None]  # with another text; None if it has faults
+    changed: Callable[[Unit, Found, str, str], Found | None]  # text and flag; None if it has faults
 
     def of(self, attempts: Iterable[tuple[Unit, A]]) -> list[tuple[Unit, A, Found]]:
         """The attempts with their translations, all searched together."""
         waiting = list(attempts)
-        if not waiting:
-            return []
-        found = self.search([self.unit(unit, attempt.text) for unit, attempt in waiting])
+        units = [
+            Unit(attempt.text, self.encode(attempt.text), unit.prefix) for unit, attempt in waiting
+        ]
+        found = self.search(units) if units else []
         return [(*pair, result) for pair, result in zip(waiting, found, strict=True)]
 
-    def unit(self, unit: Unit, text: str) -> Unit:
-        """A unit with another text."""
-        return Unit(text, self.encode(text), unit.prefix)
+    def translations(self, texts: Iterable[str]) -> dict[str, Found]:
+        """The translations of other texts, all searched together."""
+        units = [Unit(text, self.encode(text)) for text in dict.fromkeys(texts)]
+        found = self.search(units) if units else []
+        return {unit.text: result for unit, result in zip(units, found, strict=True)}
 
-    def replace(self, unit: Unit, text: str | None, again: bool = False) -> bool:
-        """Gives a unit another translation, unless that is None or has faults.
+    def replace(
+        self, unit: Unit, text: str | None, flag: str = "inserted", again: bool = False
+    ) -> bool:
+        """Gives a unit another translation and a flag, unless the new one is None or has faults.
 
-        This is done once for a unit, unless `again`.
+        This is done once for a unit and a flag, unless `again`.
         """
         old = self.found[unit]
-        if text is None or ("inserted" in old.flags and not again):
+        if text is None or (flag in old.flags and not again):
             return False
-        new = self.inserted(unit, old, text)
+        new = self.changed(unit, old, text, flag)
         self.found[unit] = new or old
         return new is not None
