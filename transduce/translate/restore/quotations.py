@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.plan import Unit
+from transduce.translate.join import Found
 from transduce.translate.restore.second import SecondSearch
-from transduce.translate.splitting import Piece, sentences
+from transduce.translate.splitting import sentences
 
 # What stands for a quotation in the sentence around it, and its translation.
 GREETINGS = {
     ("en", "de"): (("Good morning", "Guten Morgen"), ("I am hungry", "Ich habe Hunger")),
     ("de", "en"): (("Ich weiß", "I know"), ("Guten Morgen", "Good morning")),
 }
+SURER = 0.1  # nats per token, of the parts than of the whole; docs/log.md says what this gives
 MARKS = {"en": ('"', '"'), "de": ("„", "“")}
 
 _OPEN, _CLOSE, _FINAL = '"“„»«', '"”“«»', ".!?…"
@@ -92,30 +93,39 @@ def speech_of(text: str, languages: tuple[str, str]) -> Speech | None:
 def keep_quotations(second: SecondSearch) -> None:
     """Translates direct speech apart from the sentence around it, between English and German.
 
-    Models see little of it: "Come in," she said becomes „Come in“, sagte sie.
+    Models see little of it: "Come in," she said. becomes „Come in“, sagte sie. The parts are taken
+    if the model is surer of them than of the whole.
     """
     languages = second.traits.source_language or "", second.traits.target_language or ""
     if languages not in GREETINGS:
         return
-    found: list[tuple[Unit, Speech, list[list[Piece]]]] = []
-    for unit in second.found:
-        speech = speech_of(unit.text, languages)
-        if speech:
-            found.append((unit, speech, [sentences(said) for said in speech.said]))
-    texts = [speech.frame for _, speech, _ in found if speech.frame]
-    texts += [piece.text for *_, said in found for pieces in said for piece in pieces]
+    speeches = {unit: speech_of(unit.text, languages) for unit in second.found}
+    waiting = [
+        (unit, speech, [sentences(said) for said in speech.said])
+        for unit, speech in speeches.items()
+        if speech
+    ]
+    texts = [speech.frame for _, speech, _ in waiting if speech.frame]
+    texts += [piece.text for *_, said in waiting for pieces in said for piece in pieces]
     results = second.translations(texts)
-    for unit, speech, said in found:
-        parts = [results[p.text] for pieces in said for p in pieces]
-        frame = results[speech.frame] if speech.frame else None
-        if any(part.flags for part in parts) or (frame and frame.flags):
+    for unit, speech, said in waiting:
+        parts = [results[piece.text] for pieces in said for piece in pieces]
+        frame = [results[speech.frame]] if speech.frame else []
+        surer = _mean_log_prob([*parts, *frame]) - _mean_log_prob([second.found[unit]])
+        if surer < SURER or any(result.flags for result in (*parts, *frame)):
             continue
         words = [
-            "".join(results[piece.text].texts[0].strip() + piece.after for piece in pieces).strip()
+            "".join(results[piece.text].texts[0].strip() + piece.after for piece in pieces)
             for pieces in said
         ]
-        text = speech.filled(frame.texts[0] if frame else "", words, languages)
+        text = speech.filled(frame[0].texts[0] if frame else "", words, languages)
         second.replace(unit, text, "split")
+
+
+def _mean_log_prob(results: Sequence[Found]) -> float:
+    """Of the tokens of the best translations."""
+    best = [result.hypotheses[0] for result in results]
+    return sum(h.log_prob for h in best) / sum(len(h.tokens) + 1 for h in best)
 
 
 def _sentence(said: str) -> str:
