@@ -133,7 +133,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
     """Every result of `transduce evaluate --record`."""
     if not records:
         return ""
-    headings = ("ours, results/", "params", "BLEU", "FLOPs", "minutes", "cores", "of")
+    headings = ("ours, results/", "params", "beam", "BLEU", "FLOPs", "minutes", "cores", "of")
     cells = []
     for record in records:
         training, model = record.get("training") or {}, record.get("model") or {}
@@ -142,6 +142,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
             (
                 record["title"],
                 f"{model['parameters'] / 1e6:.1f}" if model else "",
+                str((record.get("search") or {}).get("beam", "")),
                 f"{record['scores']['bleu']:.2f}",
                 _power(training.get("operations")),
                 f"{seconds / 60:,.0f}" if seconds else "",
@@ -149,7 +150,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> str:
                 _processor(record["machine"]["cpu"]),
             )
         )
-    return render_table("", headings, "<>>>>><", cells) + (
+    return render_table("", headings, "<>>>>>><", cells) + (
         "\nparams × 10⁶; BLEU by sacreBLEU; FLOPs counted in matrix products"
     )
 
