@@ -19,7 +19,9 @@ README = (ROOT / "README.md").read_text("utf-8")
 # the functions that make flags, and where they are
 MAKERS = {
     "translate/guards.py": ["flags_of"],
-    "translate/translator.py": ["_repair", "_inserted", "_warn"],
+    "translate/translator.py": ["_repair", "_warn"],
+    "translate/restore/second.py": ["replace"],
+    "translate/restore/quotations.py": ["keep_quotations"],
     "translate/join.py": ["join_units"],
     "translate/records.py": ["with_flag"],
     "cli/score.py": ["score_command"],
