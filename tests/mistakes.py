@@ -131,6 +131,7 @@ MISTAKES = {
         train new --set train.seed=99999999999999999999999   | train.seed
         train new --set train.lr_factor=inf                  | train.lr_factor
         train new --set train.label_smoothing=1              | train.label_smoothing
+        train new --set train.consistency=-1                 | train.consistency
         train new --set train.precision=float8               | train.precision
         train new --set train.compile=maybe                  | train.compile
         train new --set train.clip_norm=0                    | train.clip_norm

@@ -74,6 +74,16 @@ def test_a_learning_rate_that_only_rises_is_warned_of(corpus) -> None:
     assert warning not in check(*corpus)["warnings"]
 
 
+def test_r_drop_without_dropout_is_warned_of(corpus) -> None:
+    r_drop = ["--set", "train.consistency=5"]
+    warning = (
+        "train.consistency takes twice the time for nothing without dropout, as both predictions "
+        "of a sentence are the same: set model.p_drop"
+    )
+    assert warning in check(*corpus, *r_drop, "--set", "model.p_drop=0.0")["warnings"]
+    assert warning not in check(*corpus, *r_drop, "--set", "model.p_drop=0.1")["warnings"]
+
+
 def test_a_vocabulary_that_is_hardly_seen_is_warned_of(tmp_path) -> None:
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefgh", k=8)) for _ in range(400)]

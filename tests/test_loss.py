@@ -85,6 +85,28 @@ def test_a_perfect_prediction_costs_the_entropy_of_the_smoothed_target() -> None
     assert float(ours.smoothed) == pytest.approx(0.519674, abs=1e-6)
 
 
+@pytest.mark.parametrize("rows", [2, 4, 10_000])
+def test_r_drop_adds_half_the_divergence_of_a_tokens_two_distributions(rows, monkeypatch) -> None:
+    monkeypatch.setattr(loss, "ROWS", rows)
+    states, target, weight, bias = example()
+    states = torch.randn(6, *states.shape[1:], dtype=states.dtype, requires_grad=True)
+    leaves = [states, weight, bias]
+    twice = target.repeat(2, 1)
+    ours = sequence_loss(states, twice, weight, bias, 0.1, PAD, consistency=5.0)
+    first, second = (states @ weight.T + bias).log_softmax(-1).chunk(2)
+    both_ways = F.kl_div(first, second, reduction="none", log_target=True) + F.kl_div(
+        second, first, reduction="none", log_target=True
+    )
+    expected = plain_loss(states, twice, weight, bias, 0.1)
+    expected = expected + 5.0 / 2 * both_ways.sum(-1)[target != PAD].sum()
+    torch.testing.assert_close(ours.smoothed, expected)
+    torch.testing.assert_close(ours.nll, plain_loss(states, twice, weight, bias, 0.0))
+    found = torch.autograd.grad(3 * ours.smoothed, leaves)
+    wanted = torch.autograd.grad(3 * expected, leaves)
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b)
+
+
 @given(seed=st.integers(0, 2**31), cut=st.integers(1, 2))
 def test_losses_of_micro_batches_add_up_to_that_of_the_batch(seed, cut) -> None:
     torch.manual_seed(seed)

@@ -34,6 +34,7 @@ MIXED = [
     "data.noise_swap_numbers=0.2",
     "data.bpe_dropout=0.1",
     "data.bpe_dropout_copies=2",
+    "train.consistency=2",
 ]
 
 

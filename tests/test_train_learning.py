@@ -14,7 +14,7 @@ from training import QUICK, command, train, write_corpus
 
 from transduce.cli import main
 from transduce.train.run import read_metrics
-from transduce.train.state import Learner
+from transduce.train.state import Learner, numbered, read_state
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,10 @@ def test_the_final_model_is_the_exponential_moving_average_if_there_is_one(
         torch.testing.assert_close(mean, 0.9 * before + 0.1 * weight, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("consistency", [0.0, 5.0])
 @pytest.mark.parametrize("many", [2, 3])
 def test_a_batch_in_micro_batches_has_the_gradient_of_the_whole_batch(
-    tmp_path, corpus, many
+    tmp_path, corpus, many, consistency
 ) -> None:
     """How accumulation and processes share a batch; without dropout, which each part draws."""
     from transduce.model import Transformer
@@ -88,7 +89,8 @@ def test_a_batch_in_micro_batches_has_the_gradient_of_the_whole_batch(
     from transduce.train.processes import Processes
     from transduce.train.run import Run, read_config
 
-    train(tmp_path / "run", corpus, "train.steps=1", "model.p_drop=0.0")
+    settings = ["train.steps=1", "model.p_drop=0.0", f"train.consistency={consistency}"]
+    train(tmp_path / "run", corpus, *settings)
     data, config = reopen(Run(tmp_path / "run")), read_config(Run(tmp_path / "run"))
     model = Transformer(config.model).double()
     batch = torch.arange(50).numpy()
@@ -102,6 +104,28 @@ def test_a_batch_in_micro_batches_has_the_gradient_of_the_whole_batch(
         assert result.nll > 0
     for whole, part in zip(*grads, strict=True):
         torch.testing.assert_close(whole, part, rtol=0, atol=1e-6)
+
+
+def test_r_drop_reads_a_batch_twice_and_counts_its_tokens_once(tmp_path, corpus) -> None:
+    losses, positions = [], []
+    for number, consistency in enumerate((0.0, 5.0)):
+        run = tmp_path / str(number)
+        drop = "model.p_drop=0.5" if consistency else "model.p_drop=0.0"
+        train(
+            run,
+            corpus,
+            "train.steps=1",
+            "train.log_steps=1",
+            drop,
+            f"train.consistency={consistency}",
+        )
+        losses.append(
+            [e["loss"] for e in read_metrics(run / "metrics.jsonl") if e["event"] == "train"]
+        )
+        positions.append(read_state(numbered(run / "checkpoints")[-1])[0])
+    once, twice = positions
+    assert (twice.tokens, twice.operations) == (once.tokens, 2 * once.operations)
+    assert losses[1] > losses[0]
 
 
 @pytest.mark.slow

@@ -45,6 +45,12 @@ class Batch:
             self.target_out.to(device, non_blocking=True),
         )
 
+    def twice(self) -> "Batch":
+        """The batch, followed by itself."""
+        return Batch(
+            self.source.repeat(2, 1), self.target_in.repeat(2, 1), self.target_out.repeat(2, 1)
+        )
+
 
 class Batching:
     """The division of a training corpus into batches."""

@@ -1,4 +1,4 @@
-"""§5.4: cross-entropy with label smoothing, computed in chunks to save memory."""
+"""§5.4: cross-entropy with label smoothing, and R-Drop, computed in chunks to save memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +26,19 @@ def sequence_loss(
     bias: Float[Tensor, " vocabulary"] | None,
     smoothing: float,
     pad_id: int,
+    consistency: float = 0.0,
 ) -> Loss:
-    """The loss of predicting `target` from the decoder's states; padding is removed first."""
+    """The loss of predicting `target` from the decoder's states; padding is removed first.
+
+    With `consistency`, the second half of the batch repeats the first with other dropout, and each
+    token adds consistency/2 times the symmetric divergence of its two distributions.
+    """
     real = (target != pad_id).flatten().nonzero().flatten()
+    if consistency:  # the two predictions of a token next to each other, so that chunks keep pairs
+        real = real.view(2, -1).T.flatten()
     rows = states.flatten(0, 1).index_select(0, real)
     gold = target.flatten().index_select(0, real)
-    smoothed, nll = _ChunkedLoss.apply(rows, gold, weight, bias, smoothing)
+    smoothed, nll = _ChunkedLoss.apply(rows, gold, weight, bias, smoothing, consistency)
     return Loss(smoothed, nll, len(gold))
 
 
@@ -52,6 +59,7 @@ class _ChunkedLoss(torch.autograd.Function):
         weight: Tensor,
         bias: Tensor | None,
         smoothing: float,
+        consistency: float,
     ) -> tuple[Tensor, Tensor]:
         kind = rows.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else rows.dtype
@@ -71,7 +79,7 @@ class _ChunkedLoss(torch.autograd.Function):
                 x, y = rows[start : start + ROWS], gold[start : start + ROWS, None]
                 logits = _logits(x, matrix, bias)
                 of_gold = logits.gather(1, y)
-                p = torch.softmax(logits, -1, out=logits)
+                p = torch.softmax(logits, -1, out=None if consistency else logits)
                 p_gold = p.gather(1, y)
                 log_total = of_gold - p_gold.log()
                 lost = (p_gold == 0).flatten().nonzero().flatten()  # underflow
@@ -84,9 +92,14 @@ class _ChunkedLoss(torch.autograd.Function):
                 if smoothing:
                     sums = (x @ of_all).sum(dtype=torch.float64) + len(x) * bias_of_all
                     smoothed += rest * (vocabulary * log_total.sum(dtype=torch.float64) - sums)
+                if consistency:
+                    divergence, of_pairs = _divergence(logits, p, log_total)
+                    smoothed += consistency / 2 * divergence
                 if not wanted:
                     continue
                 grad = p.scatter_add_(1, y, torch.full_like(of_gold, rest + smoothing - 1))
+                if consistency:
+                    grad.add_(of_pairs, alpha=consistency / 2)
                 if grad_bias is not None:
                     grad_bias += grad.sum(0)
                 grad = grad.to(dtype)
@@ -107,11 +120,31 @@ class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def backward(
         ctx: Any, upstream: Tensor, _: Tensor
-    ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None]:
+    ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None, None]:
         rows, weight, bias = (g if g is None else g.mul_(upstream) for g in ctx.grads)
-        return rows, None, weight, bias, None
+        return rows, None, weight, bias, None, None
 
 
 def _logits(x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
     logits = (x @ matrix.T).to(torch.promote_types(x.dtype, torch.float32))
     return logits if bias is None else logits.add_(bias)
+
+
+def _divergence(logits: Tensor, p: Tensor, log_total: Tensor) -> tuple[Tensor, Tensor]:
+    """Σ (p₀ − p₁)(log p₀ − log p₁) over pairs of adjacent rows, and its gradient by the logits.
+
+    The summand is KL(p₀‖p₁) + KL(p₁‖p₀), and its gradient p₀ (d − KL(p₀‖p₁)) + p₀ − p₁ by the
+    logits of p₀, where d = log p₀ − log p₁; by those of p₁ it is the same with the two exchanged.
+    """
+    first, second = p[0::2], p[1::2]
+    log_ratio = (logits[0::2] - logits[1::2]).sub_(log_total[0::2] - log_total[1::2])
+    grad = torch.empty_like(p)
+    parts = (
+        torch.mul(first, log_ratio, out=grad[0::2]),
+        torch.mul(second, log_ratio, out=grad[1::2]),
+    )
+    forward, backward = (part.sum(1, keepdim=True) for part in parts)
+    difference = first - second
+    grad[0::2].addcmul_(first, forward, value=-1).add_(difference)
+    grad[1::2].neg_().addcmul_(second, backward).sub_(difference)
+    return (forward - backward).sum(dtype=torch.float64), grad

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from transduce.check.overlap import RUN, Overlap
 from transduce.check.preflight import Preflight
 from transduce.check.vocabulary import RARE
-from transduce.config import LARGEST_CORPUS, Config, TrainConfig, preset_for, resolve
+from transduce.config import LARGEST_CORPUS, Config, preset_for, resolve
 from transduce.log import plural
 from transduce.machine import memory
 from transduce.shapes import parameter_count, parameter_shapes
@@ -50,7 +50,7 @@ def warnings_of(found: Preflight) -> list[str]:
             f"{vocabulary.rare:,} of the {vocabulary.size:,} tokens are seen fewer than {RARE} "
             "times: a smaller data.vocab_size suits so little text better"
         )
-    warnings += warnings_of_settings(found.settings.train)
+    warnings += warnings_of_settings(found.settings)
     epochs = found.batching.epochs
     if epochs < 1:
         warnings.append(
@@ -72,14 +72,20 @@ def _of_memory(found: Preflight) -> list[str]:
     ]
 
 
-def warnings_of_settings(settings: TrainConfig) -> list[str]:
+def warnings_of_settings(config: Config) -> list[str]:
     """What is wrong whatever the data is."""
-    if settings.warmup_steps < settings.steps:
-        return []
-    return [
-        f"the learning rate still rises when training ends: train.warmup_steps = "
-        f"{settings.warmup_steps:,}, train.steps = {settings.steps:,}"
-    ]
+    warnings, settings = [], config.train
+    if settings.warmup_steps >= settings.steps:
+        warnings.append(
+            f"the learning rate still rises when training ends: train.warmup_steps = "
+            f"{settings.warmup_steps:,}, train.steps = {settings.steps:,}"
+        )
+    if settings.consistency and not config.model.has_dropout:
+        warnings.append(
+            "train.consistency takes twice the time for nothing without dropout, as both "
+            "predictions of a sentence are the same: set model.p_drop"
+        )
+    return warnings
 
 
 def hopeless_of(found: Preflight) -> Hopeless | None:

@@ -97,12 +97,14 @@ def sizes_of(config: Config, plan: Plan, store: Store) -> tuple[Epoch, NetworkSi
         network = build_network(config.model).train()
     settings, rows = config.train, np.concatenate(plan.batches)
     operations = network.operations(store.lengths[0][rows], store.lengths[-1][rows])
-    epoch = epoch_of(plan, store, settings, float(operations))
+    epoch = epoch_of(plan, store, settings, float(settings.passes * operations))
     weights = 4 * count_parameters(network)
     average = weights if settings.ema else 0
     largest = max(plan.micro_batches, key=lambda part: padded_tokens(part, store.lengths))
     longest = max(plan.micro_batches, key=lambda part: max(s[part].max() for s in store.lengths))
-    activations = max(_activations(network, store, part) for part in (largest, longest))
+    activations = settings.passes * max(
+        _activations(network, store, part) for part in (largest, longest)
+    )
     kept = min(max(settings.keep, settings.average) + 1, epoch.checkpoints)  # and the best
     checkpoint = 3 * weights + average
     memory = Memory(

@@ -65,5 +65,5 @@ def _messages(
     if inputs.task.name == TRANSLATION.name and config.model.kind == "transformer":
         warnings = warnings_of(review(run, config, inputs, data, show))
     else:
-        warnings = warnings_of_settings(config.train)
+        warnings = warnings_of_settings(config)
     return [*([note] if note else []), *(f"warning: {warning}" for warning in warnings)]

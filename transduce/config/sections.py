@@ -183,6 +183,10 @@ class ModelConfig(Section):
         return self.d_v or self.d_model // self.n_heads
 
     @property
+    def has_dropout(self) -> bool:
+        return max(self.p_drop, self.p_drop_attention, self.p_drop_relu) > 0
+
+    @property
     def encoder_depth(self) -> int:
         return self.n_encoder_layers or self.n_layers
 
@@ -307,6 +311,11 @@ class TrainConfig(Section):
     label_smoothing: Probability = Field(
         0.1, description="ε_ls: the probability that the loss spreads over all other tokens (§5.4)"
     )
+    consistency: Annotated[float, Field(ge=0, le=100)] = Field(
+        0.0,
+        description="α of R-Drop: each batch is read twice with different dropout, and the "
+        "divergence of the two predictions is added to the loss; 0: none, 5 for small corpora",
+    )
     clip_norm: Positive | None = Field(
         None, description="Largest norm of the gradient; none: no clipping"
     )
@@ -339,6 +348,11 @@ class TrainConfig(Section):
     average: Size = Field(
         5, description="Last checkpoints that are averaged for the final model (§6.1)"
     )
+
+    @property
+    def passes(self) -> int:
+        """How often the network reads each batch."""
+        return 2 if self.consistency else 1
 
 
 class Config(Section):

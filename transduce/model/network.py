@@ -44,11 +44,11 @@ class Network(nn.Module, ABC):
         check_batch(source, target)
         return self.output(self.states(source, target))
 
-    def loss(self, batch: Batch, smoothing: float) -> Loss:
-        """The loss of a batch, summed over its target tokens."""
+    def loss(self, batch: Batch, smoothing: float, consistency: float = 0.0) -> Loss:
+        """The loss of a batch, summed over its target tokens; see `sequence_loss`."""
         states = self.states(batch.source, batch.target_in)
-        weight, bias = self.output.weight, self.output.bias
-        return sequence_loss(states, batch.target_out, weight, bias, smoothing, self.config.pad_id)
+        weight, bias, pad_id = self.output.weight, self.output.bias, self.config.pad_id
+        return sequence_loss(states, batch.target_out, weight, bias, smoothing, pad_id, consistency)
 
     @abstractmethod
     def start(self, source: Int[Tensor, "batch source"]) -> Any:

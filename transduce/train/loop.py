@@ -151,7 +151,7 @@ class Trainer:
         self.learner.update(self._rate(position.step + 1))
         tokens = target_tokens(store, batch)
         lengths = store.lengths[0][batch], store.lengths[-1][batch]
-        operations = self.learner.model.operations(*lengths)
+        operations = settings.passes * self.learner.model.operations(*lengths)
         seconds = time.perf_counter() - began
         self.position = replace(
             position.after(tokens, operations, epoch_ends), seconds=position.seconds + seconds

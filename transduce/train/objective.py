@@ -18,15 +18,19 @@ from transduce.train.processes import Processes
 class Objective(nn.Module):
     """The network and its loss as one module, for DistributedDataParallel and torch.compile."""
 
-    def __init__(self, network: Network, smoothing: float) -> None:
+    def __init__(self, network: Network, smoothing: float, consistency: float = 0.0) -> None:
         super().__init__()
         self.network = network
         self.smoothing = smoothing
+        self.consistency = consistency
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss summed over target tokens, with and without label smoothing."""
-        loss = self.network.loss(batch, self.smoothing)
-        return loss.smoothed, loss.nll
+        """The loss summed over target tokens, and the same without label smoothing and R-Drop."""
+        if not self.consistency:
+            loss = self.network.loss(batch, self.smoothing)
+            return loss.smoothed, loss.nll
+        loss = self.network.loss(batch.twice(), self.smoothing, self.consistency)
+        return loss.smoothed / 2, loss.nll / 2
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Gradient:
         self.processes = processes
         self.parts = parts
         self.dtype = precision(config.precision, processes.device)
-        objective: nn.Module = Objective(network, config.label_smoothing)
+        objective: nn.Module = Objective(network, config.label_smoothing, config.consistency)
         if config.compile:
             objective = torch.compile(objective, dynamic=True)  # type: ignore[assignment]
         self.parallel = (
