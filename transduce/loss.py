@@ -27,18 +27,23 @@ def sequence_loss(
     smoothing: float,
     pad_id: int,
     consistency: float = 0.0,
+    weights: Float[Tensor, " batch"] | None = None,
 ) -> Loss:
     """The loss of predicting `target` from the decoder's states; padding is removed first.
 
     With `consistency`, the second half of the batch repeats the first with other dropout, and each
-    token adds consistency/2 times the symmetric divergence of its two distributions.
+    token adds consistency/2 times the symmetric divergence of its two distributions. `weights`
+    multiply the loss of each sentence, without label smoothing.
     """
+    assert weights is None or not smoothing
     real = (target != pad_id).flatten().nonzero().flatten()
     if consistency:  # the two predictions of a token next to each other, so that chunks keep pairs
         real = real.view(2, -1).T.flatten()
     rows = states.flatten(0, 1).index_select(0, real)
     gold = target.flatten().index_select(0, real)
-    smoothed, nll = _ChunkedLoss.apply(rows, gold, weight, bias, smoothing, consistency)
+    if weights is not None:
+        weights = weights[real // target.shape[1], None]
+    smoothed, nll = _ChunkedLoss.apply(rows, gold, weight, bias, smoothing, consistency, weights)
     return Loss(smoothed, nll, len(gold))
 
 
@@ -60,6 +65,7 @@ class _ChunkedLoss(torch.autograd.Function):
         bias: Tensor | None,
         smoothing: float,
         consistency: float,
+        weights: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         kind = rows.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else rows.dtype
@@ -86,9 +92,10 @@ class _ChunkedLoss(torch.autograd.Function):
                 if len(lost):
                     again = _logits(x.index_select(0, lost), matrix, bias)
                     log_total[lost] = again.logsumexp(1, keepdim=True)
-                chunk_nll = (log_total - of_gold).sum(dtype=torch.float64)
-                nll += chunk_nll
-                smoothed += (1 - smoothing - rest) * chunk_nll
+                each_nll = log_total - of_gold
+                w = 1.0 if weights is None else weights[start : start + ROWS]
+                nll += each_nll.sum(dtype=torch.float64)
+                smoothed += (1 - smoothing - rest) * (w * each_nll).sum(dtype=torch.float64)
                 if smoothing:
                     sums = (x @ of_all).sum(dtype=torch.float64) + len(x) * bias_of_all
                     smoothed += rest * (vocabulary * log_total.sum(dtype=torch.float64) - sums)
@@ -100,6 +107,8 @@ class _ChunkedLoss(torch.autograd.Function):
                 grad = p.scatter_add_(1, y, torch.full_like(of_gold, rest + smoothing - 1))
                 if consistency:
                     grad.add_(of_pairs, alpha=consistency / 2)
+                if weights is not None:
+                    grad.mul_(w)
                 if grad_bias is not None:
                     grad_bias += grad.sum(0)
                 grad = grad.to(dtype)
@@ -120,9 +129,9 @@ class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def backward(
         ctx: Any, upstream: Tensor, _: Tensor
-    ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None, None]:
+    ) -> tuple[Tensor | None, None, Tensor | None, Tensor | None, None, None, None]:
         rows, weight, bias = (g if g is None else g.mul_(upstream) for g in ctx.grads)
-        return rows, None, weight, bias, None, None
+        return rows, None, weight, bias, None, None, None
 
 
 def _logits(x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:

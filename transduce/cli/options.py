@@ -267,7 +267,7 @@ def resolve_training(
         if chosen is None:
             chosen, note = choose_preset(run, inputs)
         settings = resolve(chosen, config, overrides)
-    check_kind(inputs.task, settings.model)
+    check_kind(inputs.task, settings)
     check_memory(settings.model)
     return settings, inputs, note
 

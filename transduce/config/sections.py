@@ -316,6 +316,11 @@ class TrainConfig(Section):
         description="α of R-Drop: each batch is read twice with different dropout, and the "
         "divergence of the two predictions is added to the loss; 0: none, 5 for small corpora",
     )
+    risk: Annotated[int, Field(ge=0, le=100)] = Field(
+        0,
+        description="Candidates per sentence of minimum risk training, which raises the BLEU of a "
+        "trained model; 0: ordinary training",
+    )
     clip_norm: Positive | None = Field(
         None, description="Largest norm of the gradient; none: no clipping"
     )
@@ -349,10 +354,16 @@ class TrainConfig(Section):
         5, description="Last checkpoints that are averaged for the final model (§6.1)"
     )
 
+    def model_post_init(self, _context: Any, /) -> None:
+        if self.risk == 1:
+            raise ConfigError("train.risk = 1: candidates are compared, give 2 or more, or 0")
+        if self.risk and self.consistency:
+            raise ConfigError("train.risk and train.consistency exclude each other: set one to 0")
+
     @property
     def passes(self) -> int:
-        """How often the network reads each batch."""
-        return 2 if self.consistency else 1
+        """How often the network reads each batch; with candidates, the decoder."""
+        return 1 + self.risk if self.risk else 2 if self.consistency else 1
 
 
 class Config(Section):

@@ -1,6 +1,6 @@
 """Tasks: how text becomes examples, what constrains decoding, and which metrics are computed."""
 
-from transduce.config import ModelConfig
+from transduce.config import Config
 from transduce.errors import ConfigError
 from transduce.tasks.language_model import LINES, STREAM
 from transduce.tasks.parsing import PARSING
@@ -28,8 +28,13 @@ def task_of(name: str) -> Task:
     return TASKS[name]
 
 
-def check_kind(task: Task, model: ModelConfig) -> None:
+def check_kind(task: Task, config: Config) -> None:
     """Raises ConfigError if a network of this kind cannot be trained for a task."""
+    model = config.model
+    if config.train.risk and (task.name, model.kind) != (TRANSLATION.name, "transformer"):
+        raise ConfigError(
+            f"train.risk = {config.train.risk} is for translation with a Transformer: leave it out"
+        )
     if task.kind and model.kind != task.kind:
         raise ConfigError(
             f'--task {task.name} needs model.kind = "{task.kind}", not "{model.kind}": use '

@@ -51,7 +51,7 @@ class Trainer:
         batching = Batching(first, config.train)
         parts = batching.micro_batches
         self.batching = [batching, *(Batching(store, config.train, parts) for store in others)]
-        self.gradient = Gradient(self.learner.model, config.train, processes, parts)
+        self.gradient = Gradient(self.learner.model, config.train, processes, parts, data.tokenizer)
         found = self._load_newest()
         self.position = found or Position()
         if found:

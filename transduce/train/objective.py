@@ -10,9 +10,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transduce.batches import Batch, Indices, collate, split, target_tokens
 from transduce.config import TrainConfig
-from transduce.model import Network
+from transduce.model import Network, Transformer
 from transduce.store import Store
+from transduce.tokenizer import AnyTokenizer
 from transduce.train.processes import Processes
+from transduce.train.risk import Risk, RiskObjective
 
 
 class Objective(nn.Module):
@@ -45,13 +47,24 @@ class Gradient:
     """Computes the gradient of a batch in micro-batches, in one process or several."""
 
     def __init__(
-        self, network: Network, config: TrainConfig, processes: Processes, parts: int = 1
+        self,
+        network: Network,
+        config: TrainConfig,
+        processes: Processes,
+        parts: int = 1,
+        tokenizer: AnyTokenizer | None = None,
     ) -> None:
-        """`parts` is the number of micro-batches per process."""
+        """`parts` is the number of micro-batches per process; the risk needs the tokenizer."""
         self.processes = processes
         self.parts = parts
         self.dtype = precision(config.precision, processes.device)
+        self.risk = None
         objective: nn.Module = Objective(network, config.label_smoothing, config.consistency)
+        if config.risk:
+            assert isinstance(network, Transformer)
+            assert tokenizer is not None
+            self.risk = Risk(network, tokenizer, config.risk)
+            objective = RiskObjective(network, config.label_smoothing)
         if config.compile:
             objective = torch.compile(objective, dynamic=True)  # type: ignore[assignment]
         self.parallel = (
@@ -85,12 +98,13 @@ class Gradient:
 
     def _backward(self, batch: Batch, scale: float, last: bool) -> tuple[float, float]:
         batch = batch.to(self.processes.device)
+        example = self.risk.candidates(batch) if self.risk else batch
         no_sync = (
             self.parallel.no_sync() if self.parallel and not last else contextlib.nullcontext()
         )
         with no_sync:
             with autocast(self.processes.device, self.dtype):
-                smoothed, nll = (self.parallel or self.objective)(batch)
+                smoothed, nll = (self.parallel or self.objective)(example)
             (smoothed * scale).backward()
         return float(smoothed.detach()), float(nll.detach())
 
