@@ -119,6 +119,8 @@ def test_a_run_with_risk_stops_and_resumes_exactly(tmp_path) -> None:
     weights = [load_file(tmp_path / run / "model/model.safetensors") for run in ("whole", "parts")]
     for name, weight in weights[0].items():
         assert torch.equal(weight, weights[1][name])
+    card = (tmp_path / "whole" / "model" / "card.md").read_text("utf-8")
+    assert "- minimum risk training, 3 candidates per sentence\n" in card
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from transduce.config import Config, DataConfig
+from transduce.config import Config, DataConfig, TrainConfig
 from transduce.log import plural
 from transduce.store import noun_of
 from transduce.tasks import TRANSLATION
@@ -33,6 +33,14 @@ def training_lines(inputs: Inputs, data: Prepared | None) -> list[str]:
 def dropout_lines(config: DataConfig) -> list[str]:
     copies = f"{config.bpe_dropout_copies} segmentations of the training data"
     return [f"- BPE-dropout {config.bpe_dropout:g}, {copies}"] if config.bpe_dropout else []
+
+
+def objective_lines(config: TrainConfig) -> list[str]:
+    """What was minimised, where it was not the loss of the paper alone."""
+    lines = [f"- R-Drop, α {config.consistency:g}"] if config.consistency else []
+    if config.risk:
+        lines.append(f"- minimum risk training, {config.risk} candidates per sentence")
+    return lines
 
 
 def vocabulary(config: Config, inputs: Inputs) -> str:
@@ -68,6 +76,7 @@ def write_card(
         f"- {plural(position.step, 'step')} of about "
         f"{settings.tokens_per_batch * settings.accumulate:,} tokens per side, "
         f"{position.tokens:,} target tokens, {plural(position.epoch, 'complete epoch')}",
+        *objective_lines(settings),
         f"- {clock(position.seconds)} of training",
         f"- {position.operations:.2e} floating-point operations in matrix products",
         f"- weights: {weights}",
