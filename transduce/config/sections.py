@@ -318,8 +318,8 @@ class TrainConfig(Section):
     )
     risk: Annotated[int, Field(ge=0, le=100)] = Field(
         0,
-        description="Candidates per sentence of minimum risk training, which raises the BLEU of a "
-        "trained model; 0: ordinary training",
+        description="Candidates per sentence of minimum risk training, which trains for BLEU "
+        "instead of probability; 0: ordinary training",
     )
     clip_norm: Positive | None = Field(
         None, description="Largest norm of the gradient; none: no clipping"
