@@ -131,6 +131,22 @@ def test_the_dot_product_of_unit_variance_vectors_has_variance_d_k(d_k) -> None:
     assert float(scaled.var()) == pytest.approx(1, rel=5 * math.sqrt(3 / n))
 
 
+def test_the_fused_kernel_computes_bfloat16_in_float32_on_cpus() -> None:
+    """Also under autocast; the result and the gradients are rounded once."""
+    tensors = [torch.randn(2, 3, 6, 8) for _ in range(3)]
+    results = {}
+    for dtype in (torch.bfloat16, torch.float32):
+        inputs = [t.bfloat16().to(dtype).requires_grad_() for t in tensors]
+        q, k, v = inputs
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+            heads = attention.fused_attention(q, attention.KeysValues(k, v), None, 0.5)
+        assert heads.dtype == dtype
+        heads.sum().backward()
+        results[dtype] = [heads.detach(), *(t.grad for t in inputs)]
+    for half, single in zip(results[torch.bfloat16], results[torch.float32], strict=True):
+        torch.testing.assert_close(half, single.bfloat16(), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("fused", [True, False])
 def test_a_fully_masked_row_gives_zero_and_finite_gradients(fused, monkeypatch) -> None:
     monkeypatch.setattr(attention, "fused_is_faster", lambda q, k: fused)

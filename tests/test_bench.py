@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transduce import grammar
 from transduce.batches import Batch
-from transduce.bench.peers import NAMES, OURS, PEERS, TorchTransformer
+from transduce.bench.peers import BFLOAT16, NAMES, OURS, PEERS, TorchTransformer
 from transduce.bench.process import take_turns, worker
 from transduce.bench.report import median_ratio
 from transduce.bench.train import Report, Speed, set_up, write_first_weights
@@ -98,17 +98,18 @@ def test_systems_begin_with_the_same_loss_and_learn_the_same_from_the_same_batch
     """Label smoothing spreads over V − 1 tokens here and over V in torch: hence not closer."""
     data = reopen(run)
     first, later = {}, {}
-    for name in (OURS, *INSTALLED):
+    for name in (OURS, BFLOAT16, *INSTALLED):
         system = system_of(name, run)
         first[name] = loss_of(system.network, data.valid, 256)
         batches = batches_of(data.train, CONFIG.train)
         for number in range(1, 9):
             system.step(number, next(batches))
         later[name] = loss_of(system.network, data.valid, 256)
-    for name in INSTALLED:
+    for name in (BFLOAT16, *INSTALLED):
         assert first[name] == pytest.approx(first[OURS], abs=1e-4)
         assert later[name] == pytest.approx(later[OURS], abs=1e-2)
     assert later[OURS] < first[OURS] - 0.3
+    assert later[BFLOAT16] != later[OURS]
 
 
 def test_torchs_network_drops_where_the_paper_does_and_nowhere_else() -> None:
@@ -181,7 +182,7 @@ def test_every_system_answers_every_round(run) -> None:
 def test_an_unknown_peer_is_an_error_that_lists_the_known_ones() -> None:
     done = CliRunner().invoke(main, ["bench", "train", "--against", "torch,fairseq"])
     assert done.exit_code == 2
-    assert done.stderr == "transduce: unknown peer 'fairseq'; known: torch, huggingface\n"
+    assert done.stderr == "transduce: unknown peer 'fairseq'; known: torch, huggingface, bfloat16\n"
 
 
 def test_without_transformers_the_extra_is_named(monkeypatch) -> None:

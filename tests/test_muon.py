@@ -34,12 +34,13 @@ def test_singular_values_come_near_one_and_singular_vectors_stay(shape) -> None:
     assert others.abs().max() < 1e-3
 
 
-def test_the_updates_are_those_of_torchs_muon() -> None:
-    """torch's computes in bfloat16, hence the tolerance."""
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_updates_are_those_of_torchs_muon(dtype) -> None:
+    """torch's orthogonalises in bfloat16, hence the tolerance."""
     weight = torch.randn(32, 64)
     ours, theirs = (torch.nn.Parameter(weight.clone()) for _ in range(2))
     optimisers = [
-        Muon({ours: [32]}, weight_decay=0.1),
+        Muon({ours: [32]}, weight_decay=0.1, dtype=dtype),
         torch.optim.Muon([theirs], weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
     ]
     for optimiser in optimisers:
@@ -51,6 +52,15 @@ def test_the_updates_are_those_of_torchs_muon() -> None:
             optimiser.step()
     moved = (theirs - weight).norm()
     assert (ours - theirs).norm() < 0.02 * moved
+
+
+def test_products_in_bfloat16_orthogonalise_in_bfloat16_and_weights_stay_float32() -> None:
+    learner = Learner(build_network(SMALL), MUON.model_copy(update={"precision": "bfloat16"}))
+    _, muon = learner.optimisers
+    assert muon.dtype == torch.bfloat16
+    take_steps(learner, range(2))
+    assert {parameter.dtype for parameter in learner.parameters.values()} == {torch.float32}
+    assert {state["exp_avg"].dtype for state in muon.state.values()} == {torch.float32}
 
 
 def test_queries_keys_and_values_are_orthogonalised_one_by_one() -> None:

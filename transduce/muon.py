@@ -42,10 +42,19 @@ class Muon(torch.optim.Optimizer):
     although one parameter holds them.
     """
 
-    def __init__(self, heights: dict[Tensor, list[int]], weight_decay: float = 0.0) -> None:
-        """`heights` are those of the matrices that each parameter consists of."""
+    def __init__(
+        self,
+        heights: dict[Tensor, list[int]],
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        """`heights` are those of the matrices that each parameter consists of.
+
+        Updates are orthogonalised in `dtype`; momentum and weights keep their own.
+        """
         super().__init__(heights, {"lr": 0.0, "weight_decay": weight_decay})
         self.heights = heights
+        self.dtype = dtype
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -67,7 +76,7 @@ class Muon(torch.optim.Optimizer):
             ):
                 by_shape[part.shape].append((part, update))
         for shape, parts in by_shape.items():
-            updates = orthogonalised(torch.stack([update for _, update in parts]))
+            updates = orthogonalised(torch.stack([update.to(self.dtype) for _, update in parts]))
             scale = rate * ADAM_RMS * max(shape) ** 0.5
             for (part, _), update in zip(parts, updates, strict=True):
                 part.sub_(update, alpha=scale)

@@ -19,7 +19,8 @@ from transduce.tokenizer import PAD
 
 OURS = "transduce"
 PEERS = {"torch": "torch.nn.Transformer", "huggingface": "Hugging Face Marian"}
-NAMES = {OURS: OURS, **PEERS}
+BFLOAT16 = "bfloat16"  # ours, with matrix products in bfloat16; only trained
+NAMES = {OURS: OURS, BFLOAT16: "transduce, bfloat16", **PEERS}
 
 
 def check_exists(peers: Sequence[str], known: Collection[str]) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from transduce.batches import target_tokens
 from transduce.bench import report
-from transduce.bench.peers import NAMES, OURS, PEERS, check_exists, silence_transformers
+from transduce.bench.peers import BFLOAT16, NAMES, OURS, PEERS, check_exists, silence_transformers
 from transduce.bench.process import Answers, take_turns
 from transduce.bench.report import median_ratio
 from transduce.bench.text import find_training_text
@@ -101,7 +101,7 @@ def bench_train(
     log: Log,
 ) -> Report:
     """Trains each shape in every system; `export` writes a Hugging Face directory."""
-    check_exists(peers, PEERS)
+    check_exists(peers, [*PEERS, BFLOAT16])
     load, peak, measured, data = report.load(), 0.0, [], ""
     turns = [WARM_UP, *(min(TURN, steps - start) for start in range(0, steps, TURN))]
     requests = [[{"steps": turn}] for turn in turns]

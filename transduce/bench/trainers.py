@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from transduce.batches import Indices, collate, plan_epoch
-from transduce.bench.peers import OURS, Marian, TorchTransformer
+from transduce.bench.peers import BFLOAT16, OURS, Marian, TorchTransformer
 from transduce.bench.process import Parent
 from transduce.config import TrainConfig
 from transduce.directory import ModelDirectory, write_model
@@ -35,10 +35,12 @@ WORKER = "transduce.bench.trainers"
 
 
 class Ours:
-    """`transduce train`, but for its reports and checkpoints."""
+    """`transduce train`, but for its reports and checkpoints; matrix products in `precision`."""
 
-    def __init__(self, run: Run) -> None:
-        self.config, self.store = read_config(run), reopen(run).train
+    def __init__(self, run: Run, precision: str = "auto") -> None:
+        config = read_config(run)
+        self.config = config.replace(train=config.train.replace(precision=precision))
+        self.store = reopen(run).train
         self.network = ModelDirectory.open(run.model).network()
         self.learner = Learner(self.network)
         alone = Processes(0, 1, torch.device("cpu"))
@@ -89,6 +91,8 @@ def system_of(name: str, run: Run) -> Ours | Peer:
     """A system at the weights that the run begins with."""
     if name == OURS:
         return Ours(run)
+    if name == BFLOAT16:
+        return Ours(run, precision="bfloat16")
     if name == "huggingface":
         return Peer(run, Marian(marian_directory(run)))
     network = TorchTransformer(read_config(run).model)
@@ -127,7 +131,7 @@ def loss_of(network: nn.Module, store: Store, tokens_per_batch: int) -> float:
 
 def main(name: str, directory: str) -> None:
     parent = Parent()
-    if name == OURS:
+    if name in (OURS, BFLOAT16):
         keep_memory()  # as `transduce train` does; the others run as they come
     run = Run(Path(directory))
     system, data, config = system_of(name, run), reopen(run), read_config(run).train

@@ -118,6 +118,23 @@ def fused_is_faster(q: Tensor, k: Tensor) -> bool:
     return q.shape[2] * k.shape[2] > 128 * 128
 
 
+def fused_attention(
+    q: Float[Tensor, "batch heads query d_k"], to: KeysValues, mask: Mask | None, scale: float
+) -> Float[Tensor, "batch heads query d_v"]:
+    """Equation 1 by torch's fused kernel; on CPUs always in float32.
+
+    On CPUs the kernel's gradient in bfloat16 takes ten times as long as in float32.
+    """
+    k, v = to.keys, to.values
+    if q.device.type != "cpu" or q.dtype != torch.bfloat16:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    with torch.autocast("cpu", enabled=False):
+        heads = F.scaled_dot_product_attention(
+            q.float(), k.float(), v.float(), attn_mask=mask, scale=scale
+        )
+    return heads.to(q.dtype)
+
+
 def local_mask(query: int, key: int, neighbourhood: int, device: torch.device) -> Mask:
     """§4, restricted self-attention to the `neighbourhood` positions around each query."""
     position = torch.arange(key - query, key, device=device)[:, None]
@@ -214,9 +231,7 @@ class MultiHeadAttention(nn.Module):
         if window is not None and not drops and self.kind != "additive":
             heads = window_attention(q, to, mask, window, self.scale)
         elif self.kind != "additive" and not drops and fused_is_faster(q, to.keys):
-            heads = F.scaled_dot_product_attention(
-                q, to.keys, to.values, attn_mask=self._local(q, to, mask), scale=self.scale
-            )
+            heads = fused_attention(q, to, self._local(q, to, mask), self.scale)
         else:
             heads = self.dropout(self.weights(q, to, mask)) @ to.values
         batch, _, query, _ = heads.shape

@@ -24,6 +24,7 @@ from transduce.errors import ModelError, UserError
 from transduce.log import Log
 from transduce.model import Network
 from transduce.muon import Muon, muon_matrices
+from transduce.train.objective import precision
 from transduce.train.processes import Processes
 from transduce.train.run import CHECKPOINT_FILES, Run, numbered, read_metrics
 
@@ -94,7 +95,8 @@ class Learner:
         )
         self.optimisers: list[torch.optim.Optimizer] = [adam]
         if heights:
-            self.optimisers.append(Muon(heights, settings.weight_decay))
+            dtype = precision(settings.precision, next(model.parameters()).device)
+            self.optimisers.append(Muon(heights, settings.weight_decay, dtype))
         self.decay = settings.ema
         weights = weights_of(model) if self.decay else {}
         self.average = {name: weight.clone() for name, weight in weights.items()}
