@@ -18,6 +18,7 @@ from transduce.schedule import scheduled_rate
 from transduce.search import GREEDY, Search
 from transduce.shapes import check_memory
 from transduce.train import state
+from transduce.train.growth import grown
 from transduce.train.objective import Gradient, seed_step
 from transduce.train.prepare import Prepared
 from transduce.train.processes import Processes, StopSignal
@@ -69,7 +70,8 @@ class Trainer:
         model = build_network(self.config.model)
         start = start_of(self.run)
         if start:
-            weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
+            arrays = grown(start.weights(), start.config, self.config.model)
+            weights = {name: torch.from_numpy(array) for name, array in arrays.items()}
             load_weights(model, weights, start.path)
         model = model.to(self.processes.device)
         return Learner(model, self.config.train)

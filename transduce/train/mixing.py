@@ -11,7 +11,8 @@ from transduce.directory import ModelDirectory
 from transduce.errors import InputError
 from transduce.log import Log, silent
 from transduce.model_names import model_path
-from transduce.train.run import Run, numbered
+from transduce.train.growth import can_grow, grown
+from transduce.train.run import Run, numbered, read_config
 
 
 def parse_shares(mixes: Sequence[str]) -> dict[str, float]:
@@ -33,9 +34,18 @@ def parse_shares(mixes: Sequence[str]) -> dict[str, float]:
 
 
 def weights_of(run: Run, name: str, log: Log = silent) -> dict[str, np.ndarray]:
-    """The weights of a model, if it has the network and the vocabulary of the run."""
+    """The weights of a model, if it has the network and the vocabulary of the run.
+
+    It may have fewer layers, as the model that the run started from.
+    """
     directory = ModelDirectory.open(model_path(name, log=log))
+    own, whole = directory.config, read_config(run).model
     weights = dict(directory.weights())
+    shallower = (
+        own.encoder_depth <= whole.encoder_depth and own.decoder_depth <= whole.decoder_depth
+    )
+    if can_grow(own) and shallower:
+        weights = grown(weights, own, whole)
     with safe_open(numbered(run.checkpoints)[-1] / "model.safetensors", "pt") as file:
         shapes = {key: tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
     if shapes != {key: weight.shape for key, weight in weights.items()}:

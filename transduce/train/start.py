@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from transduce import atomic
-from transduce.config import Config, config_of, given_settings
+from transduce.config import Config, ModelConfig, config_of, given_settings
 from transduce.directory import ModelDirectory
 from transduce.directory.files import CHECKSUMS
 from transduce.errors import ConfigError, InputError
 from transduce.tokenizer import load_tokenizer
+from transduce.train.growth import can_grow
 from transduce.train.run import Run
 
 PRESET = "fine-tuning"
 # Settings of the network that do not change its weights.
 FREE = {"p_drop", "p_drop_attention", "p_drop_relu"}
+DEPTHS = ("n_encoder_layers", "n_decoder_layers")  # may be larger than those of the model
 
 
 def settings_from(
@@ -22,7 +24,7 @@ def settings_from(
 ) -> Config:
     """The settings of training that starts from a model: its network and vocabulary, and the rest.
 
-    Raises ConfigError if a setting would change them.
+    Raises ConfigError if a setting would change them, except for more layers (growth.py).
     """
     model = open_start(path)
     values = given_settings(PRESET if preset is None else preset, file, overrides)
@@ -32,10 +34,13 @@ def settings_from(
     if size is not None and size != model.tokenizer.vocab_size:
         raise _changed("data.vocab_size", size, model.tokenizer.vocab_size, path)
     network = values.get("model", {})
-    for name in network.keys() - FREE - {"vocab_size"}:
+    for name in network.keys() - FREE - {*DEPTHS, "vocab_size"}:
         if network[name] != own[name]:
             raise _changed(f"model.{name}", network[name], own[name], path)
-    free = {name: network[name] for name in FREE if name in network}
+    depths = {name: network[name] for name in DEPTHS if network.get(name) is not None}
+    for name, depth in depths.items():
+        _check_depth(name, depth, model.config, path)
+    free = {name: network[name] for name in FREE if name in network} | depths
     kept: dict[str, Any] = {"max_length": model.description.max_length}
     if model.description.linearisation:
         kept["linearisation"] = model.description.linearisation
@@ -48,6 +53,21 @@ def _changed(name: str, given: object, own: object, path: Path) -> ConfigError:
         f"{name} = {given}, but {path} has {own}: training that starts from a model keeps its "
         "network and vocabulary, so leave out this setting"
     )
+
+
+def _check_depth(name: str, depth: int, own: ModelConfig, path: Path) -> None:
+    """Raises ConfigError if the network of the model cannot have this many layers."""
+    present = own.decoder_depth if name == "n_decoder_layers" else own.encoder_depth
+    if depth < present:
+        raise ConfigError(
+            f"model.{name} = {depth}, but {path} has {present}: training that starts from a model "
+            "can add layers, not remove them"
+        )
+    if depth > present and not can_grow(own):
+        raise ConfigError(
+            f"model.{name} = {depth}, but {path} has {present}: layers can be added to a pre-norm "
+            f"Transformer only, and this is {own.kind} with model.norm = {own.norm}"
+        )
 
 
 def open_start(path: Path) -> ModelDirectory:
