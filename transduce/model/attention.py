@@ -121,7 +121,7 @@ def fused_is_faster(q: Tensor, k: Tensor) -> bool:
 def fused_attention(
     q: Float[Tensor, "batch heads query d_k"], to: KeysValues, mask: Mask | None, scale: float
 ) -> Float[Tensor, "batch heads query d_v"]:
-    """Equation 1 by torch's fused kernel; on CPUs always in float32.
+    """Equation 1 by torch's fused kernel; on CPUs bfloat16 is computed in float32.
 
     On CPUs the kernel's gradient in bfloat16 takes ten times as long as in float32.
     """
