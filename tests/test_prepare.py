@@ -202,6 +202,39 @@ def test_a_signal_stops_preparation_at_once_and_the_same_command_continues(
         assert done.returncode == 0, done.stderr
 
 
+READS_SLOWLY = """
+import sys, time
+from transduce.cli import main
+from transduce.tokenizer import bpe
+
+def slowly(lines):
+    print("reading", file=sys.stderr, flush=True)
+    while lines:
+        later = time.monotonic() + 0.001
+        while time.monotonic() < later:
+            pass
+        yield lines.pop()
+
+bpe._emptied = slowly
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_while_the_vocabulary_reads_the_text_ends_the_process_in_order(
+    tmp_path, corpus, number, code
+) -> None:
+    """The thread of SentencePiece calls Python, which must not have ended before it."""
+    command = [sys.executable, "-c", READS_SLOWLY, *words(tmp_path / "run", corpus)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    while "reading" not in (line := process.stderr.readline()):
+        assert line
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == "stopped; the same command continues\n"
+    assert process.returncode == code
+
+
 def lines_of(corpus: list[str], format: str) -> str:
     pairs = [line.split("\t") for line in Path(corpus[1]).read_text("utf-8").splitlines()]
     if format == "tsv":

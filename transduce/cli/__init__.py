@@ -113,10 +113,12 @@ class Verbs(click.Group):
             code = 2
         except (KeyboardInterrupt, click.Abort):
             code = 130
+        except SystemExit as end:
+            code = end.code
         except BrokenPipeError:  # the reader of our output, such as `head`, has ended
             code = 141
         _discard_unwritten()
-        sys.exit(code if isinstance(code, int) else 0)
+        _exit(code if isinstance(code, int) else 0)
 
 
 def refusal(error: Exception) -> str | None:
@@ -156,6 +158,14 @@ def _discard_unwritten() -> None:
         sys.stdout.flush()
     except (OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _exit(code: int) -> NoReturn:
+    tokenizer = sys.modules.get("transduce.tokenizer.bpe")  # a verb that computes has loaded it
+    if tokenizer and tokenizer.is_learning():
+        # SentencePiece's thread calls Python, and aborts the process once the interpreter has ended
+        os._exit(code)
+    sys.exit(code)
 
 
 def _words(args: Sequence[str] | None = None, *_: Any, **__: Any) -> Sequence[str]:

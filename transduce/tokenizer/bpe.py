@@ -9,11 +9,11 @@ import hashlib
 import io
 import random
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import sentencepiece
@@ -28,6 +28,7 @@ SMALLEST = len(SPECIALS) + 256  # special symbols and bytes
 
 SAMPLE = 400_000  # lines; more would need memory and hardly change the merges
 LONGEST_LINE = 1000  # characters; SentencePiece skips lines of more than 4192 bytes
+LEARNING = "learning-vocabulary"  # name of the thread
 
 ESCAPE = "\x10"
 _ESCAPED = re.compile(f"{ESCAPE}([{ESCAPE}_])")
@@ -288,8 +289,13 @@ def _in_thread(call: Callable[..., object], **arguments: object) -> None:
         except BaseException as error:
             outcome.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name=LEARNING, daemon=True).start()
     outcome.result()
+
+
+def is_learning() -> bool:
+    """Whether a vocabulary is being learned, or is still after an interruption."""
+    return any(thread.name == LEARNING for thread in threading.enumerate())
 
 
 def check_symbols(symbols: Sequence[str]) -> None:
