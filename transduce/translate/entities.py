@@ -44,6 +44,10 @@ _POINT = frozenset({"en", "zh", "ja", "ko", "he", "th"})  # languages that write
 _COMMA = frozenset({"de", "fr", "es", "it", "nl", "pt", "pl", "ru", "cs", "da", "nb", "tr", "sv"})
 _POINTED = regex.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
 _COMMAED = regex.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+")
+_THOUSANDS = {
+    **dict.fromkeys(_POINT, regex.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
+    **dict.fromkeys(_COMMA, regex.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")),
+}
 _SWAP = str.maketrans(",.", ".,")
 
 
@@ -128,6 +132,12 @@ def localised(entity: Entity, source_language: str | None, target_language: str 
         ):
             return entity.text.translate(_SWAP) if form.fullmatch(entity.text) else entity.text
     return entity.text
+
+
+def has_thousands(entity: Entity, language: str | None) -> bool:
+    """Whether it is a number with separators of thousands, as written in this language."""
+    form = _THOUSANDS.get(language or "")
+    return entity.kind == "number" and bool(form and form.fullmatch(entity.text))
 
 
 def _kept(one: Entity, output: str, language: str | None) -> bool:

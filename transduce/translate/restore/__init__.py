@@ -7,6 +7,7 @@ from transduce.translate.restore.insertion import insert_missing
 from transduce.translate.restore.names import keep_names
 from transduce.translate.restore.quotations import keep_quotations
 from transduce.translate.restore.second import SecondSearch
+from transduce.translate.restore.separators import keep_separators
 
 __all__ = ["SecondSearch", "restore"]
 
@@ -19,3 +20,4 @@ def restore(second: SecondSearch) -> None:
     insert_missing(second)
     keep_names(second)
     keep_afternoons(second)
+    keep_separators(second)
