@@ -13,6 +13,7 @@ from transduce.translate.translator import Translator
 ENGLISH = Traits("en", "de")
 # in no training data of the bundled model; of several languages
 UNSEEN = ["Okonkwo", "Siobhan", "Tuscaloosa", "Whitfield", "Petrovic", "Abernathy", "Kowalski"]
+TITLES = ["Dr {} will see you now.", "I think Dr {} is at home."]
 SENTENCES = ["I met {} yesterday.", "Do you know {}?", "Tom thinks that {} is tired."]
 
 
@@ -40,6 +41,7 @@ def test_a_name_takes_the_place_and_the_genitive_of_the_familiar_one() -> None:
     assert [attempt.text for attempt in attempts] == [
         "I know that Tom's friend lives in Boston.",
         "I know that Boston's friend lives in Maria.",
+        "I know that Maria's friend lives in Tom.",
     ]
     output = "Ich weiß, dass Toms Freund in Boston lebt."
     assert attempts[0].restored(output, "de") == "Ich weiß, dass Hendricks’ Freund in Leeds lebt."
@@ -51,8 +53,13 @@ def test_a_familiar_name_of_the_source_is_not_used_for_another() -> None:
     source = "I think Tom knows Abernathy."
     lost = [name for name in names(source) if name.text != "Tom"]
     assert [attempt.text for attempt in with_familiar_names(source, lost)] == [
-        "I think Tom knows Boston."
+        "I think Tom knows Boston.",
+        "I think Tom knows Maria.",
     ]
+
+
+def not_scored(*_: object) -> list[float]:
+    raise AssertionError
 
 
 def result(text: str, log_prob: float) -> Found:
@@ -74,6 +81,7 @@ def kept(traits: Traits, tokens: int, log_prob: float, surer: float) -> str:
             lambda _: (1,) * tokens,
             lambda units: [result("Er heißt Tom.", log_prob + surer) for _ in units],
             changed,
+            not_scored,
         )
     )
     return found[unit].texts[0]
@@ -106,6 +114,7 @@ def test_a_name_that_became_words_without_a_capital_is_restored(name, lost, righ
             lambda _: (1, 1),
             lambda units: [result("Der Zug nach Boston fährt ab.", -1.5) for _ in units],
             lambda _unit, _old, text, _flag: result(text, -1.0),
+            not_scored,
         )
     )
     assert found[unit].texts[0] == (right or lost)
@@ -125,6 +134,7 @@ def test_of_two_lost_names_only_the_one_that_is_unknown_is_restored() -> None:
             lambda word: (1,) * (4 if word == "Kowalski" else 2),
             lambda units: [outputs.get(unit.text, result("", -99.0)) for unit in units],
             lambda _unit, _old, text, _flag: result(text, -1.0),
+            not_scored,
         )
     )
     assert found[unit].texts[0] == "Dann zog Kowalski nach Warschau."
@@ -143,6 +153,19 @@ def test_the_bundled_model_keeps_unseen_names() -> None:
     assert right >= 0.7 * len(texts)
     alone = [Translator.load().translate(text) for text in texts[:6]]
     assert alone == [one.translation for one in found[:6]]
+
+
+def test_a_title_without_a_full_stop_and_its_name_are_kept() -> None:
+    source = "Then Dr Okafor came."
+    attempts = with_familiar_names(source, names(source))
+    assert attempts[0].text == "Then Dr. Tom came."
+    assert attempts[0].has_titles("Dann kam Dr. Tom.")
+    assert not attempts[0].has_titles("Dann kam Drkafor.")
+    texts = [sentence.format(name) for name in UNSEEN for sentence in TITLES]
+    expected = [name for name in UNSEEN for _ in TITLES]
+    found = Translator.load().translate(texts)
+    right = [f"Dr. {name}" in one for name, one in zip(expected, found, strict=True)]
+    assert sum(right) >= 0.7 * len(texts), found
 
 
 def test_names_that_have_a_german_form_are_translated() -> None:

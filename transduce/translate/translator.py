@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -337,6 +338,7 @@ class Translator:
                     lambda text: tuple(self.tokenizer.encode(text)),
                     lambda units: self._search(units, search, options),
                     self._changed,
+                    self._log_probs,
                 )
             )
 
@@ -352,6 +354,12 @@ class Translator:
         texts = (text, *old.texts[1:])
         flags = dict.fromkeys((*old.flags, flag))
         return Found((best, *old.hypotheses[1:]), texts, tuple(flags))
+
+    def _log_probs(self, unit: Unit, texts: list[str]) -> list[float]:
+        """The log-probability of each text as the translation of a unit; −∞ if it is too long."""
+        targets = self.tokenizer.encode_targets(texts)
+        scores = self._score_ids([unit.ids] * len(texts), targets, len(texts))
+        return [-inf if score is None else sum(score) for score in scores]
 
     def _warn(self, found: dict[Unit, Found]) -> None:
         """Flags what another search cannot improve: the language of a source and a low score."""

@@ -8,6 +8,7 @@ from transduce.translate.restore.names import keep_names
 from transduce.translate.restore.quotations import keep_quotations
 from transduce.translate.restore.second import SecondSearch
 from transduce.translate.restore.separators import keep_separators
+from transduce.translate.restore.spelling import keep_spellings
 
 __all__ = ["SecondSearch", "restore"]
 
@@ -19,5 +20,6 @@ def restore(second: SecondSearch) -> None:
     keep_dates(second)
     insert_missing(second)
     keep_names(second)
+    keep_spellings(second)
     keep_afternoons(second)
     keep_separators(second)

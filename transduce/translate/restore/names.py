@@ -13,14 +13,19 @@ from transduce.translate.restore.second import SecondSearch
 # for each, this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the
 # rarer it was in training; a single token is known. docs/log.md says what this finds.
 SURER = 4.0
-FAMILIAR = (("Tom", "Boston", "Maria"), ("Boston", "Maria", "Tom"))  # one row is one attempt
+FAMILIAR = (  # one row is one attempt
+    ("Tom", "Boston", "Maria"),
+    ("Boston", "Maria", "Tom"),
+    ("Maria", "Tom", "Boston"),
+)
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
 
 _WORD = r"\p{Lu}(?:['’]\p{Lu})?[\p{L}\p{M}]*(?:-\p{L}+)*"
 _NAME = regex.compile(rf"(?<=[\p{{Ll}}\d,;:] |(?:Mr|Mrs|Ms|Dr|St)\. ){_WORD}(?: {_WORD})*")
 # English adjectives with a capital, as in "the Greek embassy", which other languages write without
-_NATIONAL = regex.compile(r"(?:[aei]an|ish|ese|ch|eek|iss|ew|ic|i)$")
+NATIONAL = regex.compile(r"(?:[aei]an|ish|ese|ch|eek|iss|ew|ic|i)$")
 _ARTICLE = regex.compile(r"(?i)\b(?:the|an?) $")
+_TITLE = regex.compile(r"\b(?:Dr|Prof) $")  # models know them with a full stop
 _NOT_NAMES = frozenset({"I", "Mr", "Mrs", "Ms", "Miss", "Dr", "Sir", "God", "TV", "OK"})
 
 
@@ -71,6 +76,7 @@ class Familiar:
     text: str
     names: tuple[tuple[str, Name], ...]
     surer: float = 0.0  # the model must be of it, in nats
+    titles: tuple[str, ...] = ()  # that the names have and their translation must have
 
     def restored(self, output: str, language: str | None) -> str | None:
         """The output with the names of the source again; None if one has no single place."""
@@ -78,8 +84,12 @@ class Familiar:
             place = regex.compile(rf"(?<!\w){familiar}(s?)(?!\w)")
             if len(place.findall(output)) != 1:
                 return None
-            output = place.sub(lambda m, n=name.text: n + _genitive(n, m[1], language), output)
+            output = place.sub(lambda m, n=name.text: n + genitive(n, m[1], language), output)
         return output
+
+    def has_titles(self, output: str) -> bool:
+        """Whether an output has all titles, as words of their own."""
+        return all(regex.search(rf"\b{title}\b", output) for title in self.titles)
 
     def lost_from(self, translation: str, output: str) -> bool:
         """Whether a translation of the source is the output, but has no names in their places.
@@ -100,7 +110,7 @@ class Familiar:
         familiar = "|".join(name for name, _ in self.names)
         parts = regex.split(rf"\s*(?<!\w)(?:{familiar})s?(?!\w)\s*", output)
         places = regex.fullmatch(r"\s*(.*?)\s*".join(map(regex.escape, parts)), translation)
-        if places is None or any(_NATIONAL.search(name.text) for _, name in self.names):
+        if places is None or any(NATIONAL.search(name.text) for _, name in self.names):
             return False
         rest = regex.findall(r"\w+", " ".join(parts))
         return all(place in rest or not regex.search(r"\p{Lu}", place) for place in places.groups())
@@ -113,18 +123,23 @@ def with_familiar_names(source: str, lost: Sequence[Name], surer: float = 0.0) -
         pairs = tuple(zip(row, lost, strict=False))
         if len(pairs) < len(lost) or any(familiar in source for familiar, _ in pairs):
             continue
-        text = source
+        text, titles = source, []
         for familiar, name in reversed(pairs):  # from the end, so that positions stay valid
-            text = text[: name.start] + familiar + text[name.end :]
-        attempts.append(Familiar(text, pairs, surer))
+            before = text[: name.start]
+            if title := _TITLE.search(before):
+                titles.append(title[0].strip())
+                before = f"{before.rstrip()}. "
+            text = before + familiar + text[name.end :]
+        attempts.append(Familiar(text, pairs, surer, tuple(titles)))
     return attempts
 
 
 def keep_names(second: SecondSearch) -> None:
     """Replaces translations that lost a name by ones that have it, where that is certain.
 
-    It is if the model is surer of them, or if the lost names became words without a capital. Of
-    several lost names, only some may be unknown: every selection of them is tried.
+    It is if the model is surer of them, if the lost names became words without a capital, or if
+    a title was lost with its name: "Dr Okafor" became "Drkafor". Of several lost names, only some
+    may be unknown: every selection of them is tried.
     """
     language = second.traits.source_language
     if language is None or language in CAPITAL_NOUNS:
@@ -146,15 +161,19 @@ def keep_names(second: SecondSearch) -> None:
     for unit, attempt, result in searched:
         old = second.found[unit]
         gain = result.hypotheses[0].log_prob - old.hypotheses[0].log_prob
-        certain = gain > attempt.surer or attempt.lost_from(old.texts[0], result.texts[0])
-        if certain and not result.flags:
+        certain = (
+            gain > attempt.surer
+            or attempt.lost_from(old.texts[0], result.texts[0])
+            or not attempt.has_titles(old.texts[0])
+        )
+        if certain and attempt.has_titles(result.texts[0]) and not result.flags:
             second.replace(unit, attempt.restored(result.texts[0], second.traits.target_language))
 
 
 def _adjective(name: Name, text: str) -> bool:
     """Whether it is the adjective of a nation, between an article and a noun."""
     return bool(
-        _NATIONAL.search(name.text)
+        NATIONAL.search(name.text)
         and _ARTICLE.search(text[: name.start])
         and regex.match(r" \p{Ll}", text[name.end :])
     )
@@ -168,7 +187,8 @@ def _selections(lost: Sequence[Name]) -> list[list[Name]]:
     return [list(some) for size in sizes for some in combinations(lost, size)]
 
 
-def _genitive(name: str, ending: str, language: str | None) -> str:
+def genitive(name: str, ending: str, language: str | None) -> str:
+    """The ending of a name in this language, where another one has `ending`: s, or none."""
     if ending and language == "de" and name[-1] in "sßxz":
         return "’"
     return ending

@@ -29,6 +29,7 @@ class SecondSearch:
     encode: Callable[[str], tuple[int, ...]]
     search: Callable[[list[Unit]], list[Found]]
     changed: Callable[[Unit, Found, str, str], Found | None]  # text and flag; None if it has faults
+    log_probs: Callable[[Unit, list[str]], list[float]]  # of texts as translations of a unit
 
     def of(self, attempts: Iterable[tuple[Unit, A]]) -> list[tuple[Unit, A, Found]]:
         """The attempts with their translations, all searched together."""
