@@ -5,6 +5,7 @@ import regex  # type: ignore[import-untyped]
 from transduce.translate.entities import Entity, entities, has_thousands, localised
 from transduce.translate.restore.second import SecondSearch
 
+_SEPARATED = regex.compile(r"\d[.,]\d{3}")
 _ADDRESS = regex.compile(r"[12]?\d?\d(?:\.[12]\d\d){3}")  # 192.168.100.200
 
 
@@ -16,6 +17,8 @@ def with_separators(
     >>> with_separators("We need 1,250 chairs.", "Wir brauchen 1,250 Stühle.", "en", "de")
     'Wir brauchen 1.250 Stühle.'
     """
+    if not _SEPARATED.search(source):
+        return None
     wanted: dict[str, str | None] = {}  # by digits; None if it is not clear which number is meant
     for one in entities(source):
         if one.number is None and one.kind == "number":

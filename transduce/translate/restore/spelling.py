@@ -10,6 +10,7 @@ from transduce.translate.restore.second import SecondSearch
 from transduce.translate.traits import Traits
 
 SIMILAR = 0.7  # of the letters, those that a word shares with the name
+SHORTEST = 4  # letters
 # Nats that the name of the source may be less probable than the word. Names that have a form of
 # their own in the target language are much less probable there; docs/log.md has measurements.
 LESS = 3.0
@@ -38,14 +39,20 @@ def respelled(source: str, output: str, traits: Traits) -> Iterator[tuple[str, f
     endings = _ENDINGS.get(traits.target_language or "")
     if endings is None or traits.source_language in {None, *CAPITAL_NOUNS}:
         return
+    found = names(source)
+    if not found:
+        return
     known = {word.casefold() for word in _WORDS.findall(source)}
+    there = set(_WORDS.findall(output))
     places = [m for m in _CAPITALISED.finditer(output) if m[0].casefold() not in known]
-    for name in names(source):
+    for name in found:
         ending = "s" if regex.match(r"['’]s\b", source[name.end :]) else ""
         for word in name.text.split():
+            if word in there or len(word) < SHORTEST:
+                continue
             kept = regex.compile(rf"(?<!\w){regex.escape(word)}(?:['’]|{endings})?(?!\w)")
             alike = [m for m in places if _similarity(word, m[0]) >= SIMILAR]
-            if len(word) < 4 or kept.search(output) or len(alike) != 1:
+            if kept.search(output) or len(alike) != 1:
                 continue
             (place,) = alike
             less = LESS_THAN_KNOWN if _has_own_form(word, place[0]) else LESS
