@@ -4,5 +4,5 @@
 #
 #   recipes/multi30k-en-de-lowercase.sh [more options of `transduce train`]
 here=$(dirname "$0") target=de title="Multi30k English–German, lowercased, 2016" lowercase=-lowercase
-settings=(--config "$here/multi30k.toml" --set train.steps=16000)
+set -- --set train.steps=16000 "$@"
 . "$here/multi30k"

@@ -3,5 +3,4 @@
 #
 #   recipes/multi30k-en-de.sh [more options of `transduce train`]
 here=$(dirname "$0") target=de title="Multi30k English–German, 2016 test set"
-settings=(--config "$here/multi30k.toml")
 . "$here/multi30k"

@@ -3,5 +3,4 @@
 #
 #   recipes/multi30k-en-fr.sh [more options of `transduce train`]
 here=$(dirname "$0") target=fr title="Multi30k English–French, 2016 test set"
-settings=() # those of the preset
 . "$here/multi30k"
