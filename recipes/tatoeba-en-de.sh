@@ -9,5 +9,6 @@ trainings=(
   "settings=3 rate=0.0005 names=0.6 steps=1800"
   "settings=4 rate=0.0015 names=0.5 steps=1150 teacher=4 lines=1-143624"
   "settings=5 rate=0.0015 names=0.5 steps=1700 teacher=5 lines=143625-228624 mixed=4:0.3"
+  "settings=6 rate=0.0015 names=0.6 steps=2500 teacher=7 lines=1-239608 beam=4 pivot=0.5 synthetic=0.5 grammar=0.06"
 )
 . "$here/tatoeba"
