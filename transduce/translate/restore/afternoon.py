@@ -12,6 +12,22 @@ _ENGLISH = regex.compile(
 _CLEAR = regex.compile(
     r"(?i)\b(?:(?:morgen|(?:nach|vor)?mittag|abend|nacht)s|(?:nach)?mittag|abend|nacht|früh)\b"
 )
+# the word after a time, and the hours that it may follow
+_FITTING = {
+    "a": {
+        "morgens": range(1, 12),
+        "früh": range(1, 12),
+        "vormittags": range(6, 12),
+        "nachts": (12, *range(1, 6)),
+    },
+    "p": {
+        "mittags": (12, 1),
+        "nachmittags": range(1, 7),
+        "abends": range(5, 12),
+        "nachts": range(10, 12),
+    },
+}
+_HALF = "(?: (?P<word>morgens|früh|vormittags|mittags|nachmittags|abends|nachts)\\b)?"
 _COPIED = r"(?: [AaPp]\.?[Mm]\b(?:\.(?!\s*$))?)?"
 _LATE = range(13, 25)
 _WORDS = {numeral_forms("en", hour)[0]: hour for hour in _LATE}
@@ -26,20 +42,27 @@ def in_german(source: str, output: str) -> str | None:
 
     >>> in_german("The film begins at 8:15 p.m.", "Der Film beginnt um 8:15 Uhr.")
     'Der Film beginnt um 20:15 Uhr.'
+    >>> in_german("The film begins at 8:15 p.m.", "Der Film beginnt um 8:15 Uhr morgens.")
+    'Der Film beginnt um 20:15 Uhr.'
     """
     wanted = output
-    if _CLEAR.search(output):
-        return None
     for match in _ENGLISH.finditer(source):
-        hour, minute = int(match["hour"]), match["minute"]
-        whole = hour % 12 + (12 if match["half"].lower() == "p" else 0)
-        if whole == hour or not 0 < hour <= 12:
+        hour, minute, half = int(match["hour"]), match["minute"], match["half"].lower()
+        whole = hour % 12 + (12 if half == "p" else 0)
+        if not 0 < hour <= 12:
             continue
         minutes = rf"(?P<rest>[:.]{minute})" if minute and minute != "00" else r"(?P<rest>[:.]00)?"
         place = regex.compile(
-            rf"(?<![\w.,:-]){hour}{minutes}(?![\w:-]|[.,]\d)(?P<uhr> Uhr)?{_COPIED}"
+            rf"(?<![\w.,:-]){hour}{minutes}(?![\w:-]|[.,]\d)(?P<uhr> Uhr)?{_COPIED}{_HALF}"
         )
-        if len(place.findall(wanted)) == 1:
+        found = list(place.finditer(wanted))
+        if len(found) != 1:
+            continue
+        if word := found[0]["word"]:
+            wrong = hour not in _FITTING[half].get(word, ())
+        else:
+            wrong = whole != hour and not _CLEAR.search(output)
+        if wrong:
             wanted = place.sub(lambda m, h=whole: f"{h}{m['rest'] or ''}{m['uhr'] or ''}", wanted)
     return None if wanted == output else wanted
 
