@@ -140,6 +140,22 @@ def test_of_two_lost_names_only_the_one_that_is_unknown_is_restored() -> None:
     assert found[unit].texts[0] == "Dann zog Kowalski nach Warschau."
 
 
+def test_a_title_may_be_translated_if_the_model_is_surer_of_a_familiar_name() -> None:
+    unit = Unit("Then Dr Kowalski came.", (1,))
+    found = {unit: result("Puis Kowenki est venu.", -9.0)}
+    keep_names(
+        SecondSearch(
+            found,
+            Traits("en", "fr"),
+            lambda _: (1,) * 4,
+            lambda units: [result("Puis le docteur Tom est venu.", -3.0) for _ in units],
+            lambda _unit, _old, text, _flag: result(text, -3.0),
+            not_scored,
+        )
+    )
+    assert found[unit].texts[0] == "Puis le docteur Kowalski est venu."
+
+
 def test_capitals_of_german_sources_mark_no_names() -> None:
     assert kept(Traits("de", "en"), 4, -9.0, 3.0) == "Er heißt Kowenki."
     assert kept(Traits(None, "de"), 4, -9.0, 3.0) == "Er heißt Kowenki."

@@ -43,8 +43,8 @@ def test_a_word_that_resembles_a_lost_name_becomes_it(source, output, right) -> 
     assert found == [right] * (right is not None)
 
 
-def test_languages_with_more_endings_and_sources_with_capital_nouns_are_left_alone() -> None:
-    for languages in (("en", "pl"), ("de", "en"), ("en", None), (None, "de")):
+def test_other_target_languages_and_sources_with_capital_nouns_are_left_alone() -> None:
+    for languages in (("en", "pl"), ("en", "fr"), ("de", "en"), ("en", None), (None, "de")):
         assert not list(respelled("I met Hamish.", "Ich traf Hamisch.", Traits(*languages)))
 
 

@@ -164,9 +164,9 @@ def keep_names(second: SecondSearch) -> None:
         certain = (
             gain > attempt.surer
             or attempt.lost_from(old.texts[0], result.texts[0])
-            or not attempt.has_titles(old.texts[0])
+            or (attempt.has_titles(result.texts[0]) and not attempt.has_titles(old.texts[0]))
         )
-        if certain and attempt.has_titles(result.texts[0]) and not result.flags:
+        if certain and not result.flags:
             second.replace(unit, attempt.restored(result.texts[0], second.traits.target_language))
 
 

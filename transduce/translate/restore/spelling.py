@@ -1,4 +1,4 @@
-"""Corrects names that a model spelled wrong: "Edinburgh" as "Edinburg", "Lagos" as "Lagosos"."""
+"""Corrects names that a model spelled wrong in German: "Edinburgh" as "Edinburg"."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -15,11 +15,8 @@ SHORTEST = 4  # letters
 # their own in the target language are much less probable there; docs/log.md has measurements.
 LESS = 3.0
 LESS_THAN_KNOWN = 0.7  # if the word looks like such a form: Tokio, Kuba, Zürich, Serbien
-# languages in which a name has at most these endings
-_ENDINGS = {
-    "de": "s|es|e|n|en|ern?|erin(?:nen)?|i?sch(?:e[mnrs]?)?|ien|iens|ier",
-    **dict.fromkeys(("en", "nl", "fr", "es", "it", "pt", "sv", "da", "nb"), "s|es|n|er|an|ian"),
-}
+TARGET = "de"  # other languages have other endings and forms of names, which were not measured
+_ENDINGS = "s|es|e|n|en|ern?|erin(?:nen)?|i?sch(?:e[mnrs]?)?|ien|iens|ier"
 
 _OWN_FORM = regex.compile(r"[äöüß]|(?:ien|en|ei|land|au|enz)$")
 _CAPITALISED = regex.compile(r"(?<![\w-])\p{Lu}[\p{L}\p{M}]+(?![\w-])")
@@ -36,8 +33,7 @@ def respelled(source: str, output: str, traits: Traits) -> Iterator[tuple[str, f
     >>> list(respelled("Go to Cuba!", "Geh nach Kuba!", Traits("en", "de")))
     [('Geh nach Cuba!', 0.7)]
     """
-    endings = _ENDINGS.get(traits.target_language or "")
-    if endings is None or traits.source_language in {None, *CAPITAL_NOUNS}:
+    if traits.target_language != TARGET or traits.source_language in {None, *CAPITAL_NOUNS}:
         return
     found = names(source)
     if not found:
@@ -50,13 +46,13 @@ def respelled(source: str, output: str, traits: Traits) -> Iterator[tuple[str, f
         for word in name.text.split():
             if word in there or len(word) < SHORTEST:
                 continue
-            kept = regex.compile(rf"(?<!\w){regex.escape(word)}(?:['’]|{endings})?(?!\w)")
+            kept = regex.compile(rf"(?<!\w){regex.escape(word)}(?:['’]|{_ENDINGS})?(?!\w)")
             alike = [m for m in places if _similarity(word, m[0]) >= SIMILAR]
             if kept.search(output) or len(alike) != 1:
                 continue
             (place,) = alike
             less = LESS_THAN_KNOWN if _has_own_form(word, place[0]) else LESS
-            written = word + genitive(word, ending, traits.target_language)
+            written = word + genitive(word, ending, TARGET)
             yield output[: place.start()] + written + output[place.end() :], less
 
 
