@@ -5,7 +5,9 @@ import pytest
 from transduce.search import Hypothesis
 from transduce.translate.join import Found
 from transduce.translate.plan import Unit
-from transduce.translate.restore.names import keep_names, names, with_familiar_names
+from transduce.translate.restore.familiar import keep_names, with_familiar_names
+from transduce.translate.restore.names import german_names, names
+from transduce.translate.restore.places import keep_places
 from transduce.translate.restore.second import SecondSearch
 from transduce.translate.traits import Traits
 from transduce.translate.translator import Translator
@@ -159,6 +161,116 @@ def test_a_title_may_be_translated_if_the_model_is_surer_of_a_familiar_name() ->
 def test_capitals_of_german_sources_mark_no_names() -> None:
     assert kept(Traits("de", "en"), 4, -9.0, 3.0) == "Er heißt Kowenki."
     assert kept(Traits(None, "de"), 4, -9.0, 3.0) == "Er heißt Kowenki."
+
+
+@pytest.mark.parametrize(
+    ("text", "sure", "perhaps"),
+    [
+        ("Mein Name ist Friederike Albrecht.", ["Friederike Albrecht"], []),
+        ("Ich heiße Svenja, und das ist mein Bruder Ottokar.", ["Svenja", "Ottokar"], []),
+        ("Ich habe Herrn Yilmaz und Frau Dr. Okonkwo getroffen.", ["Yilmaz", "Okonkwo"], []),
+        ("Wir fahren von Karlsruhe nach Chemnitz.", [], ["Karlsruhe", "Chemnitz"]),
+        ("Tante Wilhelmine wohnt in Bielefeld.", ["Wilhelmine"], ["Bielefeld"]),
+        ("Ich ging mit einer Frau Kaffee trinken.", [], []),
+        ("Das heißt Krieg.", [], []),
+        ("Die Kinder leben in Sicherheit.", [], []),
+        ("Der Hund liegt in Decken gehüllt.", [], []),
+    ],
+)
+def test_german_names_are_known_by_what_stands_before_them(text, sure, perhaps) -> None:
+    found = german_names(text)
+    assert [name.text for name in found if name.sure] == sure
+    assert [name.text for name in found if not name.sure] == perhaps
+
+
+def translated_again(source: str, first: str, again: str, surer: float) -> str:
+    """The translation of a German source after `keep_names`, whose names have three tokens."""
+    unit = Unit(source, (1,))
+    found = {unit: result(first, -9.0)}
+    keep_names(
+        SecondSearch(
+            found,
+            Traits("de", "en"),
+            lambda word: (1,) * (1 if word in {"Zeit", "Haus"} else 3),
+            lambda units: [result(again, surer - 9.0) for _ in units],
+            lambda _unit, _old, text, _flag: result(text, surer - 9.0),
+            not_scored,
+        )
+    )
+    return found[unit].texts[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "first", "again", "right"),
+    [
+        ("Herr Svenson ist da.", "Mr Swine is here.", "Mr Tom is here.", "Mr Svenson is here."),
+        (
+            "Er lebt in Karlsruhe.",
+            "He lives in Karl's.",
+            "He lives in Tom.",
+            "He lives in Karlsruhe.",
+        ),
+        ("Er lebt in Sizilien.", "He lives in Sizil.", "He lives in Tom.", "He lives in Sicily."),
+        ("Er lebt in Sizilien.", "He lives in Sicily.", "He lives in Tom.", None),
+        ("Er lebt in Museen.", "He lives in town.", "He lives in Tom.", None),  # nothing alike
+        ("Herrn Svensons Haus brennt.", "Mr Swine burns.", "Mr Tom burns.", None),  # a genitive
+        (
+            "Ob Herr Svenson Zeit hat?",
+            "Has Mr Swine time?",
+            "Has Mr Tom time?",
+            "Has Mr Svenson time?",
+        ),
+    ],
+)
+def test_a_german_name_is_restored_if_it_can_only_be_one_or_was_spoilt(
+    source, first, again, right
+) -> None:
+    assert translated_again(source, first, again, 2.0) == (right or first)
+
+
+def test_a_german_name_that_may_be_a_noun_is_not_restored_if_the_model_is_hardly_surer() -> None:
+    texts = "Er lebt in Karlsruhe.", "He lives in Karl's.", "He lives in Tom."
+    assert translated_again(*texts, 0.5) == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("languages", "source", "output", "right"),
+    [
+        ("de-en", "Sie wohnt in Nürnberg.", "She lives in Nürnberg.", "She lives in Nuremberg."),
+        ("de-en", "Wir lieben Neuseeland.", "We love Neuseeland.", "We love New Zealand."),
+        ("en-de", "The Rhine rises.", "Der Rhine steigt.", "Der Rhein steigt."),
+        ("en-de", "I love New Zealand.", "Ich liebe New Zealand.", "Ich liebe Neuseeland."),
+        ("en-de", "Ask Florence!", "Frag Florence!", None),  # a person
+        ("en-de", "He left Vienna.", "Er verließ Prague.", None),  # not in the source
+        ("en-fr", "He left Vienna.", "Il a quitté Vienna.", None),  # not measured
+    ],
+)
+def test_the_name_of_a_place_that_was_not_translated_is(languages, source, output, right) -> None:
+    unit = Unit(source, (1,))
+    found = {unit: result(output, -1.0)}
+    keep_places(
+        SecondSearch(
+            found,
+            Traits(*languages.split("-")),
+            lambda _: (1,),
+            lambda units: [],
+            lambda _unit, _old, text, _flag: result(text, -1.0),
+            not_scored,
+        )
+    )
+    assert found[unit].texts[0] == (right or output)
+
+
+def test_the_bundled_model_keeps_german_names_and_translates_those_of_places() -> None:
+    persons = ["Mein Name ist {}.", "Herr {} ist krank.", "Ich habe mit Frau {} gesprochen."]
+    places = ["Sie wohnt in {}.", "Wir fahren morgen nach {}.", "Er kommt aus {}."]
+    wanted = {sentence.format(name): name for name in UNSEEN for sentence in persons}
+    towns = dict.fromkeys(["Karlsruhe", "Bielefeld", "Chemnitz", "Winnipeg", "Oldenburg"])
+    forms = {**{name: name for name in towns}, "Sizilien": "Sicily", "Nürnberg": "Nuremberg"}
+    wanted |= {sentence.format(name): form for name, form in forms.items() for sentence in places}
+    found = Translator.load("de-en").translate(list(wanted))
+    right = sum(name in text for name, text in zip(wanted.values(), found, strict=True))
+    assert right >= 0.8 * len(wanted), found
 
 
 def test_the_bundled_model_keeps_unseen_names() -> None:

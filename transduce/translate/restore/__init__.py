@@ -3,8 +3,9 @@
 from transduce.translate.restore.afternoon import keep_afternoons
 from transduce.translate.restore.clock import keep_times
 from transduce.translate.restore.dates import keep_dates
+from transduce.translate.restore.familiar import keep_names
 from transduce.translate.restore.insertion import insert_missing
-from transduce.translate.restore.names import keep_names
+from transduce.translate.restore.places import keep_places
 from transduce.translate.restore.quotations import keep_quotations
 from transduce.translate.restore.second import SecondSearch
 from transduce.translate.restore.separators import keep_separators
@@ -21,5 +22,6 @@ def restore(second: SecondSearch) -> None:
     insert_missing(second)
     keep_names(second)
     keep_spellings(second)
+    keep_places(second)
     keep_afternoons(second)
     keep_separators(second)

@@ -1,52 +1,80 @@
-"""Keeps names that a model does not know: a familiar name is translated in their place."""
+"""Finds names in a source: words with a capital, in German those that stand where names do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from difflib import SequenceMatcher
+from types import MappingProxyType
+from unicodedata import normalize
 
 import regex  # type: ignore[import-untyped]
-
-from transduce.translate.plan import Unit
-from transduce.translate.restore.second import SecondSearch
-
-# A translation is replaced if the model is so much surer of the same sentence with familiar names:
-# for each, this many nats ÷ the merges that a name of several tokens lacks. The more tokens, the
-# rarer it was in training; a single token is known. docs/log.md says what this finds.
-SURER = 4.0
-FAMILIAR = (  # one row is one attempt
-    ("Tom", "Boston", "Maria"),
-    ("Boston", "Maria", "Tom"),
-    ("Maria", "Tom", "Boston"),
-)
-CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
 
 _WORD = r"\p{Lu}(?:['’]\p{Lu})?[\p{L}\p{M}]*(?:-\p{L}+)*"
 _NAME = regex.compile(rf"(?<=[\p{{Ll}}\d,;:] |(?:Mr|Mrs|Ms|Dr|St)\. ){_WORD}(?: {_WORD})*")
 # English adjectives with a capital, as in "the Greek embassy", which other languages write without
 NATIONAL = regex.compile(r"(?:[aei]an|ish|ese|ch|eek|iss|ew|ic|i)$")
 _ARTICLE = regex.compile(r"(?i)\b(?:the|an?) $")
-_TITLE = regex.compile(r"\b(?:Dr|Prof) $")  # models know them with a full stop
 _NOT_NAMES = frozenset({"I", "Mr", "Mrs", "Ms", "Miss", "Dr", "Sir", "God", "TV", "OK"})
+
+CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not mark a name
+
+# What stands before a name in German, where every noun has a capital: "Herr Petrow", "mein Bruder
+# Oskar", "ich heiße Svenja"; and what mostly does: "nach Chemnitz" after "fahren".
+_TITLES = (
+    r"Herrn?|Frau|Fräulein|Doktor|Dr\.|Prof\.|Professor(?:in)?|Onkel|Tante|Opa|Oma|Familie"
+    r"|König(?:in)?|Kaiser|Präsident(?:in)?|Inspektor|Kommissar(?:in)?|Pfarrer"
+)
+_RELATIONS = (
+    r"Bruder|Schwester|Mutter|Vater|Sohn|Tochter|Freund(?:in)?|Kolleg(?:en?|in)|Nachbar(?:n|in)?"
+    r"|Cousine?|Neffe|Nichte|Chef(?:in)?|Lehrer(?:in)?|Mann|Frau"
+)
+_POSSESSIVE = r"(?i:mein|dein|sein|ihr|unser|euer|eur)\p{Ll}*"
+_ARTICLES = r"(?i:d(?:er|ie|en|em)|(?:k?ein|jed|dies)e?[rnm]?|zu[rm]|(?:jung|alt|schön)e[nr]?)"
+_SURE = regex.compile(
+    rf"(?<=\b(?:(?<!\b{_ARTICLES} )(?:{_TITLES})|{_POSSESSIVE} (?:\p{{Ll}}+ )?(?:{_RELATIONS})"
+    rf"|[Nn]ame ist|[Nn]amens|(?<!\b[Dd]as )(?:heiß(?:e|t)|hieß)) ){_WORD}(?: {_WORD})*"
+)
+_PLACES = (  # a verb or noun, and what stands between it and a name
+    (r"wohn|leb|arbeite|studier|gebor|aufgewachs|Ankunft|gelandet|Urlaub", r"[Ii]n"),
+    (
+        r"f[aäu]hr|fl[io]e?g|geflogen|reis|Reise|z[io]e?h|zog|ging|gegangen|Zug|Bus|Flug|Weg",
+        r"[Nn]ach",
+    ),
+    (r"komm|kam|stamm", r"[Aa]us"),
+    (r"[Kk]enn", r"[Kk]enn(?:e|st|t|en)(?: du| ihr| Sie)?"),
+    (r"\b(?:nach|bis) \p{Lu}", r"[Vv]on"),
+)
+_PERHAPS = [
+    (regex.compile(verbs), regex.compile(rf"(?<=\b{before} ){_WORD}(?: {_WORD})*"))
+    for verbs, before in _PLACES
+]
+_GERMAN_TITLES = frozenset(
+    {"Herr", "Herrn", "Frau", "Fräulein", "Doktor", "Dr", "Professor", "Prof", "Onkel", "Tante"}
+)
+_NOUN = regex.compile(r"(?:heit|keit|ung|schaft|tät|nis|ion|erei|erin)s?$")
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name in a source."""
+    """A name in a source; if not `sure`, it may also be another noun."""
 
     text: str
     start: int
+    sure: bool = True
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
 
-    def lost(self, output: str) -> list[str]:
-        """Its words that the output does not have, an ending aside."""
-        words = output.casefold()
+    def lost(self, output: str, forms: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Its words that the output does not have, an ending aside, in either of their `forms`."""
+        words = _plain(output)
         return [
             word
             for word in self.text.split()
-            if not regex.search(rf"\b{regex.escape(word.casefold())}", words)
+            if not any(
+                regex.search(rf"\b{regex.escape(_plain(form))}", words)
+                for form in (word, forms.get(word, word))
+            )
         ]
 
 
@@ -60,114 +88,60 @@ def names(text: str) -> list[Name]:
     """
     found = []
     for match in _NAME.finditer(text):
-        start, words = match.start(), match[0].split(" ")
-        while words and words[0] in _NOT_NAMES:
-            start += len(words.pop(0)) + 1
-        name = Name(" ".join(words), start)
-        if len(name.text) > 1 and not _NOT_NAMES & set(words) and not _adjective(name, text):
+        name = _without(_NOT_NAMES, match)
+        if (
+            len(name.text) > 1
+            and not _NOT_NAMES & {*name.text.split()}
+            and not _adjective(name, text)
+        ):
             found.append(name)
     return found
 
 
-@dataclass(frozen=True)
-class Familiar:
-    """A source with familiar names in place of others."""
+def german_names(text: str) -> list[Name]:
+    """The words that are names, or may be, by what stands before them.
 
-    text: str
-    names: tuple[tuple[str, Name], ...]
-    surer: float = 0.0  # the model must be of it, in nats
-    titles: tuple[str, ...] = ()  # that the names have and their translation must have
-
-    def restored(self, output: str, language: str | None) -> str | None:
-        """The output with the names of the source again; None if one has no single place."""
-        for familiar, name in self.names:
-            place = regex.compile(rf"(?<!\w){familiar}(s?)(?!\w)")
-            if len(place.findall(output)) != 1:
-                return None
-            output = place.sub(lambda m, n=name.text: n + genitive(n, m[1], language), output)
-        return output
-
-    def has_titles(self, output: str) -> bool:
-        """Whether an output has all titles, as words of their own."""
-        return all(regex.search(rf"\b{title}\b", output) for title in self.titles)
-
-    def lost_from(self, translation: str, output: str) -> bool:
-        """Whether a translation of the source is the output, but has no names in their places.
-
-        >>> attempt = with_familiar_names("Go to Leeds!", names("Go to Leeds!"))[1]
-        >>> attempt.lost_from("Geh nach neun!", "Geh nach Boston!")
-        True
-        >>> attempt.lost_from("Geh nach Lied!", "Geh nach Boston!")  # perhaps a name
-        False
-
-        Nor is it a name there if the same word is a second time in the translation.
-
-        >>> sentence = "Go from Leeds to Rome!"
-        >>> attempt = with_familiar_names(sentence, names(sentence)[:1])[1]
-        >>> attempt.lost_from("Geh von Rom nach Rom!", "Geh von Boston nach Rom!")
-        True
-        """
-        familiar = "|".join(name for name, _ in self.names)
-        parts = regex.split(rf"\s*(?<!\w)(?:{familiar})s?(?!\w)\s*", output)
-        places = regex.fullmatch(r"\s*(.*?)\s*".join(map(regex.escape, parts)), translation)
-        if places is None or any(NATIONAL.search(name.text) for _, name in self.names):
-            return False
-        rest = regex.findall(r"\w+", " ".join(parts))
-        return all(place in rest or not regex.search(r"\p{Lu}", place) for place in places.groups())
-
-
-def with_familiar_names(source: str, lost: Sequence[Name], surer: float = 0.0) -> list[Familiar]:
-    """Attempts to translate a source without the names that its translation lost."""
-    attempts = []
-    for row in FAMILIAR:
-        pairs = tuple(zip(row, lost, strict=False))
-        if len(pairs) < len(lost) or any(familiar in source for familiar, _ in pairs):
-            continue
-        text, titles = source, []
-        for familiar, name in reversed(pairs):  # from the end, so that positions stay valid
-            before = text[: name.start]
-            if title := _TITLE.search(before):
-                titles.append(title[0].strip())
-                before = f"{before.rstrip()}. "
-            text = before + familiar + text[name.end :]
-        attempts.append(Familiar(text, pairs, surer, tuple(titles)))
-    return attempts
-
-
-def keep_names(second: SecondSearch) -> None:
-    """Replaces translations that lost a name by ones that have it, where that is certain.
-
-    It is if the model is surer of them, if the lost names became words without a capital, or if
-    a title was lost with its name: "Dr Okafor" became "Drkafor". Of several lost names, only some
-    may be unknown: every selection of them is tried.
+    >>> [(name.text, name.sure) for name in german_names("Herr Petrow wohnt seit Mai in Chemnitz.")]
+    [('Petrow', True), ('Chemnitz', False)]
+    >>> german_names("Eine Frau Mitte vierzig isst Suppe.")
+    []
     """
-    language = second.traits.source_language
-    if language is None or language in CAPITAL_NOUNS:
-        return
-    attempts: list[tuple[Unit, Familiar]] = []
-    for unit, result in second.found.items():
-        if "inserted" in result.flags:
-            continue
-        lost = {}
-        for name in names(unit.text):
-            merges = [len(second.encode(word)) - 1 for word in name.lost(result.texts[0])]
-            if max([0, *merges]):
-                lost[name] = SURER / max(merges)
-        for some in _selections(list(lost)):
-            surer = sum(lost[name] for name in some)
-            attempts += [(unit, one) for one in with_familiar_names(unit.text, some, surer)]
-    searched = second.of(attempts)
-    searched.sort(key=lambda one: one[1].surer - one[2].hypotheses[0].log_prob)
-    for unit, attempt, result in searched:
-        old = second.found[unit]
-        gain = result.hypotheses[0].log_prob - old.hypotheses[0].log_prob
-        certain = (
-            gain > attempt.surer
-            or attempt.lost_from(old.texts[0], result.texts[0])
-            or (attempt.has_titles(result.texts[0]) and not attempt.has_titles(old.texts[0]))
-        )
-        if certain and not result.flags:
-            second.replace(unit, attempt.restored(result.texts[0], second.traits.target_language))
+    patterns = [(pattern, False) for verbs, pattern in _PERHAPS if verbs.search(text)]
+    found = {}
+    for pattern, sure in (*patterns, (_SURE, True)):
+        for match in pattern.finditer(text):
+            name = _without(_GERMAN_TITLES, match, sure)
+            if len(name.text) > 1 and not _NOUN.search(name.text):
+                found[name.start] = name
+    return [found[start] for start in sorted(found)]
+
+
+def finder(language: str | None) -> Callable[[str], Sequence[Name]]:
+    """The function that finds the names in a text of this language.
+
+    It finds none if the language is not known, or writes nouns with a capital: all but German.
+    """
+    if language == "de":
+        return german_names
+    return names if language not in {None, *CAPITAL_NOUNS} else lambda _: []
+
+
+def similarity(name: str, word: str) -> float:
+    """The share of letters that both have in the same order."""
+    return SequenceMatcher(None, name.casefold(), word.casefold()).ratio()
+
+
+def _plain(text: str) -> str:
+    """Lower case, without marks: of Tōkyō, tokyo."""
+    return regex.sub(r"\p{M}", "", normalize("NFD", text.casefold()))
+
+
+def _without(titles: frozenset[str], match: "regex.Match[str]", sure: bool = True) -> Name:
+    """What was matched, without the titles that it begins with."""
+    start, words = match.start(), match[0].split(" ")
+    while words and words[0] in titles:
+        start += len(words.pop(0)) + 1
+    return Name(" ".join(words), start, sure)
 
 
 def _adjective(name: Name, text: str) -> bool:
@@ -177,18 +151,3 @@ def _adjective(name: Name, text: str) -> bool:
         and _ARTICLE.search(text[: name.start])
         and regex.match(r" \p{Ll}", text[name.end :])
     )
-
-
-def _selections(lost: Sequence[Name]) -> list[list[Name]]:
-    """All selections of names, at least one; none if there are more than familiar names."""
-    if len(lost) > len(FAMILIAR[0]):
-        return []
-    sizes = range(1, len(lost) + 1)
-    return [list(some) for size in sizes for some in combinations(lost, size)]
-
-
-def genitive(name: str, ending: str, language: str | None) -> str:
-    """The ending of a name in this language, where another one has `ending`: s, or none."""
-    if ending and language == "de" and name[-1] in "sßxz":
-        return "’"
-    return ending

@@ -1,11 +1,11 @@
 """Corrects names that a model spelled wrong in German: "Edinburgh" as "Edinburg"."""
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 
 import regex  # type: ignore[import-untyped]
 
-from transduce.translate.restore.names import CAPITAL_NOUNS, NATIONAL, genitive, names
+from transduce.translate.restore.familiar import genitive
+from transduce.translate.restore.names import CAPITAL_NOUNS, NATIONAL, names, similarity
 from transduce.translate.restore.second import SecondSearch
 from transduce.translate.traits import Traits
 
@@ -47,7 +47,7 @@ def respelled(source: str, output: str, traits: Traits) -> Iterator[tuple[str, f
             if word in there or len(word) < SHORTEST:
                 continue
             kept = regex.compile(rf"(?<!\w){regex.escape(word)}(?:['’]|{_ENDINGS})?(?!\w)")
-            alike = [m for m in places if _similarity(word, m[0]) >= SIMILAR]
+            alike = [m for m in places if similarity(word, m[0]) >= SIMILAR]
             if kept.search(output) or len(alike) != 1:
                 continue
             (place,) = alike
@@ -65,10 +65,6 @@ def _has_own_form(name: str, word: str) -> bool:
         or ("y" in name and "y" not in word)
         or "bourg" in name.casefold()
     )
-
-
-def _similarity(name: str, word: str) -> float:
-    return SequenceMatcher(None, name.casefold(), word.casefold()).ratio()
 
 
 def keep_spellings(second: SecondSearch) -> None:
