@@ -10,6 +10,6 @@ trainings=(
   "settings=4 rate=0.0015 names=0.4 steps=850"
   "settings=5 rate=0.0015 names=0.4 steps=1300 teacher=4 lines=1-110000"
   "settings=5 rate=0.0015 names=0.4 steps=1800 teacher=4 lines=110001-220000"
-  "settings=5 rate=0.001 names=0.4 steps=600 reranked=yes mixed=6:0.3"
+  "settings=5 rate=0.001 names=0.4 steps=600 reranked=220001-236000 candidates=5 judge=6 mixed=6:0.3"
 )
 . "$here/tatoeba"
