@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transduce import Translator
@@ -134,6 +134,8 @@ DOCUMENTS = st.lists(
 
 
 @given(DOCUMENTS)
+@example('<p>dog <b class="b">❤️</b></p>')
+@example("<p>dog <b><i>❤️</i> <img></b> cat</p>")
 def test_a_document_that_is_translated_into_itself_is_unchanged(html) -> None:
     assert translated(html, IDENTITY) == html
 

@@ -200,13 +200,13 @@ def _pairs(run: Sequence[Piece | Node]) -> dict[int, int]:
 
 
 def _element(start: str, end: str, children: list[Node]) -> Node:
-    """An element; one without text is a marker, and one that is an address or the like is kept."""
+    """An element; one without words is a marker, and one that is an address or the like is kept."""
     element = Node("element", start, end, children)
     text = "".join(leaf.address or leaf.text for leaf in element.leaves()).strip()
     found = entities(text)
     if len(found) == 1 and found[0].text == text and _is_kept(found[0]):
         return Node("kept", element.html, address=text)
-    if element.text.strip():
+    if _EMOJI.sub("", element.text).strip():
         return element
     kept = any(leaf.kind == "kept" for leaf in element.leaves())
     return Node("kept" if kept else "marker", element.html)
