@@ -5,7 +5,7 @@ import pytest
 from transduce.search import Hypothesis
 from transduce.translate.join import Found
 from transduce.translate.plan import Unit
-from transduce.translate.restore.familiar import keep_names, with_familiar_names
+from transduce.translate.restore.familiar import keep_names, keep_titles, with_familiar_names
 from transduce.translate.restore.names import german_names, names
 from transduce.translate.restore.places import keep_places
 from transduce.translate.restore.second import SecondSearch
@@ -233,6 +233,23 @@ def test_a_german_name_that_may_be_a_noun_is_not_restored_if_the_model_is_hardly
     assert translated_again(*texts, 0.5) == texts[1]
 
 
+def test_titles_have_a_full_stop_in_german() -> None:
+    unit = Unit("Dr Weber saw Prof Lang.", (1,))
+    for target, right in (("de", "Dr. Weber sah Prof. Lang."), ("fr", "Dr Weber sah Prof Lang.")):
+        found = {unit: result("Dr Weber sah Prof Lang.", -1.0)}
+        keep_titles(
+            SecondSearch(
+                found,
+                Traits("en", target),
+                lambda _: (1,),
+                lambda units: [],
+                lambda _unit, _old, text, _flag: result(text, -1.0),
+                not_scored,
+            )
+        )
+        assert found[unit].texts[0] == right
+
+
 @pytest.mark.parametrize(
     ("languages", "source", "output", "right"),
     [
@@ -289,6 +306,7 @@ def test_a_title_without_a_full_stop_and_its_name_are_kept() -> None:
     assert attempts[0].text == "Then Dr. Tom came."
     assert attempts[0].has_titles("Dann kam Dr. Tom.")
     assert not attempts[0].has_titles("Dann kam Drkafor.")
+    assert not attempts[0].has_titles("Dr kam dann.")
     texts = [sentence.format(name) for name in UNSEEN for sentence in TITLES]
     expected = [name for name in UNSEEN for _ in TITLES]
     found = Translator.load().translate(texts)

@@ -3,7 +3,7 @@
 from transduce.translate.restore.afternoon import keep_afternoons
 from transduce.translate.restore.clock import keep_times
 from transduce.translate.restore.dates import keep_dates
-from transduce.translate.restore.familiar import keep_names
+from transduce.translate.restore.familiar import keep_names, keep_titles
 from transduce.translate.restore.insertion import insert_missing
 from transduce.translate.restore.places import keep_places
 from transduce.translate.restore.quotations import keep_quotations
@@ -21,6 +21,7 @@ def restore(second: SecondSearch) -> None:
     keep_dates(second)
     insert_missing(second)
     keep_names(second)
+    keep_titles(second)
     keep_spellings(second)
     keep_places(second)
     keep_afternoons(second)

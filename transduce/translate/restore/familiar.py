@@ -24,6 +24,7 @@ FAMILIAR = (  # one row is one attempt
     ("Maria", "Tom", "Boston"),
 )
 _TITLE = regex.compile(r"\b(?:Dr|Prof) $")  # models know them with a full stop
+_BARE_TITLE = regex.compile(r"\b(Dr|Prof) (?=\p{Lu}\p{Ll})")
 _WORDS = regex.compile(r"\w+")
 
 
@@ -56,8 +57,8 @@ class Familiar:
         return output
 
     def has_titles(self, output: str) -> bool:
-        """Whether an output has all titles, as words of their own."""
-        return all(regex.search(rf"\b{title}\b", output) for title in self.titles)
+        """Whether an output has all titles, with a full stop or before a name."""
+        return all(regex.search(rf"\b{title}(?:\.| \p{{Lu}})", output) for title in self.titles)
 
     def lost_from(self, translation: str, output: str) -> bool:
         """Whether a translation of the source is the output, but has no names in their places.
@@ -162,6 +163,15 @@ def keep_names(second: SecondSearch) -> None:
         )
         if certain and not result.flags:
             second.replace(unit, attempt.restored(new, target, forms))
+
+
+def keep_titles(second: SecondSearch) -> None:
+    """Writes titles with a full stop in German: "Dr Weber" is "Dr. Weber"."""
+    if second.traits.target_language == "de":
+        for unit, result in second.found.items():
+            text = _BARE_TITLE.sub(r"\1. ", result.texts[0])
+            if text != result.texts[0]:
+                second.replace(unit, text, again=True)
 
 
 def _unknown(name: Name, second: SecondSearch) -> Name | None:
