@@ -39,7 +39,7 @@ def served(folder):
 def visit(seen, server, **state):
     """Loads the page anew, as a link with this state would."""
     page = seen.page
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     page.unroute_all()
     page.context.set_offline(False)
     page.emulate_media(color_scheme="light")

@@ -47,5 +47,5 @@ export function textWidth(text, size = 15, weight = 400) {
 export function download(name, blob) {
   const link = html("a", {href: URL.createObjectURL(blob), download: name});
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // a slow machine may begin late
 }
